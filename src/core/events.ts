@@ -1,0 +1,63 @@
+import type { Finish, LimitHit, Usage } from './chat.ts'
+
+/**
+ * What happens inside a turn, in order, told by `turn.tell`. The run view, metrics, logs and `include: ["events"]`
+ * are all made of these. None carries a prompt, an argument or a result.
+ */
+export type TurnEvent =
+  | { readonly type: 'round.start'; readonly round: number; readonly offered: readonly string[] }
+  /** One upstream request of the round, told when it ended. `status` is absent when no head came. */
+  | {
+      readonly type: 'attempt'
+      readonly round: number
+      readonly provider: string
+      readonly model: string
+      readonly status?: number
+      readonly durationMs: number
+      /** From sending to the first byte of the head. */
+      readonly firstByteMs?: number
+      /** `ok` or the code of the error it failed with; `cancelled` when the client left. */
+      readonly outcome: string
+    }
+  /** What a model call used; `estimated` when the provider did not say. Told also for calls that failed or were cut. */
+  | {
+      readonly type: 'usage'
+      readonly round: number
+      readonly provider: string
+      readonly model: string
+      readonly usage: Usage
+      readonly estimated: boolean
+    }
+  | { readonly type: 'round.end'; readonly round: number; readonly finish: Finish | 'calls'; readonly calls: number }
+  | { readonly type: 'tool.start'; readonly round: number; readonly callId: string; readonly tool: string }
+  /** Told for every call of a batch, also those that did not run; in the order they settle. */
+  | {
+      readonly type: 'tool.end'
+      readonly round: number
+      /** Position in its batch, from 0. */
+      readonly index: number
+      readonly callId: string
+      readonly tool: string
+      readonly kind?: 'webhook' | 'mcp' | 'builtin'
+      readonly version?: number
+      readonly status: 'ok' | 'error' | 'refused' | 'not_run' | 'unknown'
+      readonly code?: string
+      readonly webhookId?: string
+      readonly attempts: number
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'search'
+      readonly round: number
+      readonly index: string
+      readonly form: string
+      readonly found: readonly string[]
+      readonly durationMs: number
+    }
+  | { readonly type: 'revealed'; readonly names: readonly string[] }
+  /** Tokens of tool definitions that search kept out of one model call. */
+  | { readonly type: 'definitions.saved'; readonly tokens: number }
+  | { readonly type: 'retry'; readonly round: number; readonly code: string; readonly delayMs: number }
+  | { readonly type: 'limit'; readonly hit: LimitHit; readonly action: 'stop' }
+  /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `empty_answer`. */
+  | { readonly type: 'note'; readonly note: string }

@@ -1,0 +1,32 @@
+import type { Tool } from './chat.ts'
+
+/** Finds tools by words. One index per distinct tool set, held by any number of sessions. */
+export interface ToolFinder {
+  /** The session's hold on the index of these tools; taken or built now. Only tools with `run` are searched. */
+  view(sessionKey: string, tools: ReadonlyMap<string, Tool>): ToolView
+  /** Frees the session's view, not its revealed tools; `false` when there was none. */
+  evict(sessionKey: string, reason: 'lru' | 'ttl' | 'api'): boolean
+  /** Says that the session's turn is over (`views.max: 0` drops the view now). */
+  release(sessionKey: string): void
+}
+
+export interface ToolView {
+  /** `lexical` or `regex`. */
+  readonly kind: string
+  /** Groups of its tools, sorted. */
+  readonly groups: readonly string[]
+  /** Any text of any length answers; never throws. */
+  search(query: string, options: { readonly maxResults: number; readonly group?: string }): Found
+}
+
+export interface Found {
+  readonly form: 'keywords' | 'names' | 'required' | 'pattern'
+  /** Best first. */
+  readonly results: readonly Hit[]
+}
+
+export interface Hit {
+  readonly name: string
+  readonly score: number
+  readonly matched: readonly ('name' | 'description' | 'parameters')[]
+}

@@ -1,0 +1,106 @@
+/** The whole architecture: a model answers a turn, an advisor wraps a model, a guard wraps the running of a tool. */
+import type { Answer, Content, Delta, Fields, LimitHit, Message, Prompt, Tool, ToolCall } from './chat.ts'
+import type { TurnEvent } from './events.ts'
+import type { Policy } from './policy.ts'
+import type { Principal, Session } from './principal.ts'
+
+/** Writes a piece to the client. A returned promise means: wait before the next piece. Never an `async` function. */
+export type Emit = (delta: Delta) => undefined | Promise<void>
+
+/** One question on its way to a model. Never changed, only copied (`revise`, `extend`). */
+export interface Turn {
+  /** `turn_<ULID>`. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  /** Id of the user message that the turn begins with; what stands after it belongs to the turn. */
+  readonly question: string
+  /** The model call under way, from 1; 0 outside the loop. */
+  readonly round: number
+  readonly prompt: Prompt
+  /** Absent when nobody listens: answer in one piece then. */
+  readonly emit?: Emit | undefined
+  /** Aborted when the client has gone, time is up or the turn was cancelled. Every wait takes it. */
+  readonly signal: AbortSignal
+  readonly session: Session
+  readonly principal: Principal
+  readonly policy: Policy
+  readonly request: RequestInfo
+  /** Says what happened, for the run view, metrics and events. Must not throw and never waits. */
+  readonly tell: (event: TurnEvent) => void
+  readonly log: Log
+}
+
+/** The HTTP request the turn came with, as far as tools are told of it. */
+export interface RequestInfo {
+  /** `req_…`, or the client's own `x-request-id`. */
+  readonly id: string
+  readonly traceparent?: string
+  /** `x-gateway-hops` of the request; a webhook gets one more. */
+  readonly hops: number
+  /** `loopgate.context`: only keys in a tool's `context.allow` reach it. */
+  readonly context: Fields
+}
+
+export type Model = (turn: Turn) => Promise<Answer>
+
+export interface Advisor {
+  /** As in the configuration. */
+  readonly name: string
+  /** `next` may be called any number of times, one at a time. */
+  advise(turn: Turn, next: Model): Promise<Answer>
+}
+
+/** Runs one tool call. Rejects only when the turn itself must end (abort, store down); a failed tool is a result. */
+export type Run = (call: ToolCall, turn: Turn) => Promise<ToolResult>
+
+/** What a tool call came to, as the model is told. */
+export interface ToolResult {
+  readonly content: Content
+  /** `ok`, or why not: contract §2.6. */
+  readonly status: 'ok' | 'error' | 'refused' | 'not_run' | 'unknown'
+  /** A word of contract §6.5 unless `status` is `ok`. */
+  readonly code?: string
+  /** Set by a limit under `on_limit: stop`: the turn ends, and the content is the answer. */
+  readonly ends?: LimitHit
+  readonly webhookId?: string
+  /** Times the call was sent. Default 0. */
+  readonly attempts?: number
+}
+
+/** What an advisor is to a model, a guard is to a tool. */
+export interface Guard {
+  readonly name: string
+  guard(call: ToolCall, turn: Turn, next: Run): Promise<ToolResult>
+}
+
+/** Satisfied by pino. Never given prompts, arguments, results or keys. */
+export interface Log {
+  info(fields: object, message?: string): void
+  warn(fields: object, message?: string): void
+  error(fields: object, message?: string): void
+  debug(fields: object, message?: string): void
+}
+
+/** Wraps a model; the first advisor is the outermost. */
+export function advised(model: Model, ...advisors: readonly Advisor[]): Model {
+  return advisors.reduceRight<Model>((next, advisor) => turn => advisor.advise(turn, next), model)
+}
+
+/** Wraps the running of a tool; the first guard is the outermost. */
+export function guarded(run: Run, ...guards: readonly Guard[]): Run {
+  return guards.reduceRight<Run>((next, guard) => (call, turn) => guard.guard(call, turn, next), run)
+}
+
+/** A copy of the turn with another prompt. */
+export function revise(turn: Turn, changes: Partial<Prompt>): Turn {
+  return { ...turn, prompt: { ...turn.prompt, ...changes } }
+}
+
+/** A copy of the turn with messages added at its end. */
+export function extend(turn: Turn, messages: readonly Message[]): Turn {
+  if (messages.length === 0) return turn
+  return revise(turn, { messages: [...turn.prompt.messages, ...messages] })
+}
+
+export type { Tool }

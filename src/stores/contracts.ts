@@ -1,0 +1,128 @@
+/** What every store engine must do. `sqlite/` is the first; others implement the same, unchanged. */
+import type { Message } from '../core/chat.ts'
+import type { Session } from '../core/principal.ts'
+
+/** Times are milliseconds since the epoch. Every method rejects with `store_unavailable` when the engine is down. */
+export interface Stores {
+  readonly sessions: SessionStore
+  readonly turns: TurnStore
+  readonly tools: ToolStore
+  /** Rejects when the store cannot be reached. */
+  ping(): Promise<void>
+  /** Writes out what is behind, then closes. */
+  close(): Promise<void>
+}
+
+export type TurnStatus =
+  | 'running'
+  | 'awaiting_client'
+  | 'awaiting_approval'
+  | 'completed'
+  | 'limited'
+  | 'failed'
+  | 'cancelled'
+  | 'superseded'
+
+/** A turn as the transcript keeps it: its question, all calls and results, its answer. */
+export interface StoredTurn {
+  readonly id: string
+  readonly status: TurnStatus
+  /** In order. The id of the answer's message, when there is an answer. */
+  readonly answerId?: string
+  readonly messages: readonly Message[]
+  readonly createdAt: number
+}
+
+export interface SessionInfo {
+  readonly id: string
+  readonly tenant: string
+  readonly keyId: string
+  readonly createdAt: number
+  readonly lastUsedAt: number
+  readonly turns: number
+  readonly revealed: readonly string[]
+  /** `auto` of tool search, as decided at the session's first turn and kept (contract §18). */
+  readonly searchMode?: 'on' | 'off'
+}
+
+export interface SessionOwner {
+  readonly tenant: string
+  readonly keyId: string
+}
+
+export interface SessionStore {
+  get(sessionKey: string): Promise<SessionInfo | undefined>
+  list(owner: SessionOwner, page: { limit: number; cursor?: string }): Promise<Page<SessionInfo>>
+  /** The session's turns, oldest first; only those with one of the given statuses; the newest `limit` of them. */
+  turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number): Promise<readonly StoredTurn[]>
+  /** The transcript, oldest first, with the turn each message belongs to. */
+  messages(sessionKey: string, page: { limit: number; cursor?: string }): Promise<Page<TranscriptMessage>>
+  /** One transaction: session row made or touched, the turn and its messages written. A turn id written before is replaced. */
+  append(session: Session, owner: SessionOwner, turn: StoredTurn): Promise<void>
+  /** In order of discovery. */
+  revealed(sessionKey: string): Promise<readonly string[]>
+  /** Appends the names that are not there yet, in order, in one transaction; resolves to the whole list. */
+  reveal(session: Session, owner: SessionOwner, names: readonly string[]): Promise<readonly string[]>
+  /** Keeps what `auto` was decided to be; the first writer wins. Resolves to what holds. */
+  decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'>
+  /** Texts, results and revealed tools go; `false` when there was none. */
+  delete(sessionKey: string): Promise<boolean>
+  /** Deletes sessions not used since; resolves to how many. Called by a timer. */
+  sweep(unusedSince: number): Promise<number>
+}
+
+export interface TranscriptMessage {
+  readonly turnId: string
+  readonly createdAt: number
+  readonly message: Message
+}
+
+/** The run view (contract §2.6), written once at the end of a turn. */
+export interface TurnRow {
+  readonly id: string
+  readonly tenant: string
+  readonly keyId: string
+  readonly sessionId: string
+  readonly createdAt: number
+  /** The JSON text of the run view, as an admin sees it. */
+  readonly view: string
+}
+
+export interface TurnStore {
+  /** Written behind (≤ 50 ms or 256 rows): for turns that touched neither a session nor a tool. Never waits. */
+  saveLater(row: TurnRow): void
+  /** Durable when it resolves. */
+  save(row: TurnRow): Promise<void>
+  /** Sees rows that are still behind. */
+  get(id: string): Promise<TurnRow | undefined>
+  /** Deletes rows older than; resolves to how many. Called by a timer. */
+  sweep(olderThan: number): Promise<number>
+}
+
+/** A registered tool at one version. Immutable: a change is a new version. */
+export interface ToolRow {
+  readonly tenant: string
+  readonly name: string
+  readonly version: number
+  readonly state: 'active' | 'pending_verification' | 'retired' | 'disabled'
+  /** The JSON text of the definition as validated at registration, without secrets. */
+  readonly definition: string
+  /** Sealed by `Vault`; opaque to the store. */
+  readonly secrets: string
+  readonly createdAt: number
+}
+
+export interface ToolStore {
+  /** Newest versions of a tenant's tools in order of first registration; retired ones left out. */
+  list(tenant: string): Promise<readonly ToolRow[]>
+  tenants(): Promise<readonly string[]>
+  get(tenant: string, name: string): Promise<ToolRow | undefined>
+  /** Compare-and-set on the version before (0 = none, ignoring case). Rejects with `tool_name_taken` or `version_conflict`. */
+  put(row: ToolRow, previousVersion: number): Promise<void>
+  setState(tenant: string, name: string, state: ToolRow['state']): Promise<void>
+}
+
+export interface Page<T> {
+  readonly data: readonly T[]
+  readonly nextCursor?: string
+}
