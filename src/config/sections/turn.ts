@@ -1,0 +1,167 @@
+/** How a turn runs: chain, loop, limits, session, memory, search, stream. */
+import { z } from 'zod'
+import { limit, ms, nameText, orNull } from '../fields.ts'
+
+/** The advisors there are, by the list they may stand in. */
+export const ADVISORS = { turn: ['audit', 'memory'], call: ['audit', 'tool-search', 'meter', 'retry'] } as const
+
+export const turnSections = {
+  chain: z
+    .strictObject({
+      turn: z
+        .array(z.string())
+        .default(['audit', 'memory'])
+        .describe('Advisors around the loop, run once a turn, outermost first: audit, memory.'),
+      call: z
+        .array(z.string())
+        .default(['tool-search', 'meter', 'retry'])
+        .describe('Advisors inside the loop, run every round, outermost first: audit, tool-search, meter, retry.')
+    })
+    .prefault({})
+    .describe('The order of advisors. The loop stands between the two lists and in neither; meter must be there.'),
+  loop: z
+    .strictObject({
+      max_parallel: z.int().min(1).max(128).default(16).describe('Tool calls of one turn that run at once.'),
+      preamble: z
+        .enum(['show', 'hide'])
+        .default('show')
+        .describe('Text of rounds before the last, in a stream: sent as it comes, or left out.')
+    })
+    .prefault({})
+    .describe('The tool-calling loop.'),
+  limits: z
+    .strictObject({
+      max_calls_per_tool: limit().default(40).describe('Calls of one tool in a turn; -1 = no limit.'),
+      per_tool: z
+        .record(z.string(), limit())
+        .default({})
+        .describe('The same for single tools: {stock_level: 2}; -1 = no limit.'),
+      exempt_tools: z
+        .array(z.string().min(1))
+        .default([])
+        .describe('Tools without per-tool and identical-call limit; they still count in max_calls.'),
+      max_calls: limit().default(150).describe('Tool calls in a turn; -1 = no limit.'),
+      max_identical_calls: limit()
+        .default(3)
+        .describe('Calls of one tool with the same arguments in a turn; -1 = no limit.'),
+      max_rounds: limit().default(200).describe('Model calls in a turn; -1 = no limit.'),
+      max_tokens: orNull(z.int().min(-1)).describe('Prompt and completion tokens of a turn over all rounds.'),
+      max_turn_ms: z.int().min(-1).max(2_147_483_647).default(600_000).describe('Time of a turn in ms; -1 = no limit.'),
+      limit_check: z
+        .enum(['call', 'batch'])
+        .default('call')
+        .describe('call: calls of a batch before the breach run. batch: if one would breach, none runs.'),
+      on_limit: z.enum(['stop']).default('stop').describe('stop: the turn ends with a text that names the limit.')
+    })
+    .prefault({})
+    .describe('Limits of one turn. Earlier turns never count; refused calls do.'),
+  session: z
+    .strictObject({
+      required: z
+        .literal(['auto', true, false])
+        .default('auto')
+        .describe(
+          'auto: 400 without a session id where memory or tool search was switched on. true: always. false: never.'
+        ),
+      scope: z
+        .enum(['key', 'tenant'])
+        .default('key')
+        .describe('key: a session id belongs to the key that used it. tenant: all keys of a tenant share theirs.'),
+      extra_headers: z
+        .array(z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header'))
+        .default([])
+        .describe('Headers that may carry the session id too, asked last, in order.')
+    })
+    .prefault({})
+    .describe('Which conversation a request belongs to.'),
+  memory: z
+    .strictObject({
+      mode: z.enum(['auto', 'on', 'off']).default('auto').describe('auto: on when the request names a session.'),
+      recall: z
+        .enum(['answers', 'all'])
+        .default('answers')
+        .describe('answers: question and final answer of each past turn. all: calls and results too.'),
+      window: z
+        .strictObject({
+          max_turns: z
+            .int()
+            .min(1)
+            .nullable()
+            .default(20)
+            .transform(value => value ?? undefined)
+            .describe('Past turns recalled at most; null = no bound.'),
+          max_messages: orNull(z.int().min(1)).describe('Messages recalled at most; null = no bound.'),
+          max_tokens: orNull(z.int().min(1)).describe('Tokens recalled at most, estimated; null = no bound.')
+        })
+        .prefault({})
+        .describe('Past turns are taken whole, newest first, while they fit every bound.'),
+      ttl_ms: z
+        .int()
+        .min(1)
+        .default(2_592_000_000)
+        .describe('Sessions not used for this long are deleted, in ms (30 days).')
+    })
+    .prefault({})
+    .describe('What a turn remembers of earlier turns of its session. Everything is stored; this acts at recall.'),
+  tool_search: z
+    .strictObject({
+      mode: z
+        .enum(['auto', 'on', 'off'])
+        .default('auto')
+        .describe('off: all attached tools are shown. on: the search tool and what was found. auto: by size.'),
+      auto_min_tokens: z
+        .int()
+        .min(0)
+        .default(3000)
+        .describe('auto switches search on when tool definitions exceed this many tokens (bytes ÷ 4).'),
+      index: z
+        .enum(['lexical', 'regex'])
+        .default('lexical')
+        .describe('lexical: ranked by words and word stems. regex: whole words, or a pattern.'),
+      max_results: orNull(z.int().min(1).max(100)).describe(
+        'Tools found by one search, and the cap. null: 5, and the model may ask for 1 to 10.'
+      ),
+      max_results_limit: orNull(z.int().min(1).max(100)).describe(
+        'The most the model may ask for, if not max_results.'
+      ),
+      accumulate: z
+        .boolean()
+        .default(true)
+        .describe('true: found tools stay for the session. false: only those of the latest round that searched.'),
+      tool_name: nameText()
+        .regex(/^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$/, 'must be the name of a function')
+        .default('toolSearchTool')
+        .describe('Name of the search tool.'),
+      system_suffix: orNull(z.string().max(10_000)).describe(
+        'Text appended to the first system message while search is on; null = a built-in sentence.'
+      ),
+      views: z
+        .strictObject({
+          max: z
+            .int()
+            .min(-1)
+            .max(10_000_000)
+            .default(1000)
+            .describe('Sessions that hold an index in memory; 0 = none after a turn, -1 = no bound.'),
+          ttl_ms: orNull(z.int().min(1).max(2_147_483_647)).describe(
+            'Idle time after which a view is dropped, in ms; null = never. 1800000 is a good value.'
+          )
+        })
+        .prefault({})
+        .describe('Memory only: evicting a view forgets no found tool.'),
+      max_indexes: z.int().min(1).max(100_000).default(64).describe('Distinct tool sets with an index in memory.')
+    })
+    .prefault({})
+    .describe('Finding tools by search in place of showing them all.'),
+  stream: z
+    .strictObject({
+      commit_ms: ms(0, 600_000)
+        .default(10_000)
+        .describe(
+          'The head goes out at the first visible piece or after this time, in ms; until then errors keep their status.'
+        ),
+      keepalive_ms: ms(1, 600_000).default(15_000).describe('A comment is sent after this much silence, in ms.')
+    })
+    .prefault({})
+    .describe('Streamed answers.')
+}
