@@ -57,7 +57,15 @@ export type TurnEvent =
   | { readonly type: 'revealed'; readonly names: readonly string[] }
   /** Tokens of tool definitions that search kept out of one model call. */
   | { readonly type: 'definitions.saved'; readonly tokens: number }
-  | { readonly type: 'retry'; readonly round: number; readonly code: string; readonly delayMs: number }
+  /** `provider` and `model` of the attempt that failed, where known. */
+  | {
+      readonly type: 'retry'
+      readonly round: number
+      readonly code: string
+      readonly delayMs: number
+      readonly provider?: string
+      readonly model?: string
+    }
   | { readonly type: 'limit'; readonly hit: LimitHit; readonly action: 'stop' }
   /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `empty_answer`. */
   | { readonly type: 'note'; readonly note: string }
