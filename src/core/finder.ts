@@ -2,6 +2,12 @@ import type { Tool } from './chat.ts'
 
 /** Finds tools by words. One index per distinct tool set, held by any number of sessions. */
 export interface ToolFinder {
+  /** The kind of index a view has. */
+  readonly kind: IndexKind
+  /** The shared index of these tools, of the finder's kind unless another is named; no session holds it. */
+  index(tools: ReadonlyMap<string, Tool>, kind?: IndexKind): ToolView
+  /** An index of its own over any tools, names and all; nothing of it is kept. */
+  build(tools: Iterable<Searchable>, kind?: IndexKind): ToolView
   /** The session's hold on the index of these tools; taken or built now. Only tools with `run` are searched. */
   view(sessionKey: string, tools: ReadonlyMap<string, Tool>): ToolView
   /** Frees the session's view, not its revealed tools; `false` when there was none. */
@@ -10,9 +16,13 @@ export interface ToolFinder {
   release(sessionKey: string): void
 }
 
+export type IndexKind = 'lexical' | 'regex'
+
+/** What an index reads of a tool. */
+export type Searchable = Pick<Tool, 'name' | 'description' | 'parameters' | 'group'>
+
 export interface ToolView {
-  /** `lexical` or `regex`. */
-  readonly kind: string
+  readonly kind: IndexKind
   /** Groups of its tools, sorted. */
   readonly groups: readonly string[]
   /** Any text of any length answers; never throws. */

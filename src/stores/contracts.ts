@@ -43,6 +43,8 @@ export interface SessionInfo {
   readonly revealed: readonly string[]
   /** `auto` of tool search, as decided at the session's first turn and kept (contract §18). */
   readonly searchMode?: 'on' | 'off'
+  /** What the latest round that searched has found, in order; kept for `tool_search.accumulate: false`. */
+  readonly lastFound?: readonly string[]
 }
 
 export interface SessionOwner {
@@ -61,8 +63,16 @@ export interface SessionStore {
   append(session: Session, owner: SessionOwner, turn: StoredTurn): Promise<void>
   /** In order of discovery. */
   revealed(sessionKey: string): Promise<readonly string[]>
-  /** Appends the names that are not there yet, in order, in one transaction; resolves to the whole list. */
-  reveal(session: Session, owner: SessionOwner, names: readonly string[]): Promise<readonly string[]>
+  /**
+   * Appends the names that are not there yet, in order, in one transaction; resolves to the whole list.
+   * `lastFound`, when given, replaces the session's (an empty list too).
+   */
+  reveal(
+    session: Session,
+    owner: SessionOwner,
+    names: readonly string[],
+    lastFound?: readonly string[]
+  ): Promise<readonly string[]>
   /** Keeps what `auto` was decided to be; the first writer wins. Resolves to what holds. */
   decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'>
   /** Texts, results and revealed tools go; `false` when there was none. */
