@@ -2,12 +2,15 @@
 import { z } from 'zod'
 import { nameText, orNull, textOrNull } from '../fields.ts'
 
+/** What can stand in a header without doubt about its encoding, and is too long to guess. */
+const KEY_TEXT = /^[\x21-\x7e]{16,512}$/
+const KEY_RULE = 'must be 16 to 512 visible ASCII characters'
 const globs = z.array(z.string().min(1).max(256))
 
 const key = z
   .strictObject({
     id: nameText().describe('Names the key in sessions, run views and logs; unique.'),
-    key: textOrNull().describe('The key itself, at least 16 characters; better from "${NAME}".'),
+    key: textOrNull().describe('The key itself, 16 to 512 visible ASCII characters; better from "${NAME}".'),
     key_sha256: orNull(
       z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits: the SHA-256 of the key')
     ).describe('The SHA-256 of the key in hexadecimal digits, so that the key need not stand here.'),
@@ -28,9 +31,9 @@ const key = z
   .refine(({ key, key_sha256 }) => (key === undefined) !== (key_sha256 === undefined), {
     message: 'needs exactly one of key and key_sha256 (a variable that is set but empty counts as absent)'
   })
-  .refine(({ key }) => key === undefined || key.length >= 16, {
+  .refine(({ key }) => key === undefined || KEY_TEXT.test(key), {
     path: ['key'],
-    message: 'must have at least 16 characters'
+    message: KEY_RULE
   })
 
 export const accessSections = {
@@ -43,7 +46,7 @@ export const accessSections = {
           'keys: a key is needed. none: without a key one may chat. auto: open on loopback while no key exists, else keys.'
         ),
       admin_key: textOrNull()
-        .refine(key => key === undefined || key.length >= 16, 'must have at least 16 characters')
+        .refine(key => key === undefined || KEY_TEXT.test(key), KEY_RULE)
         .describe('A key with every role, in tenant default.')
     })
     .prefault({})

@@ -90,9 +90,7 @@ export const processSections = {
       enabled: z
         .literal(['auto', true, false])
         .default('auto')
-        .describe(
-          'Serve and register the demo tools under /demo/tools/. auto: only when no configuration file is used.'
-        )
+        .describe('Serve and register the demo tools under /demo/tools/. auto: in development mode only.')
     })
     .prefault({})
     .describe('The demo tools.'),

@@ -10,7 +10,7 @@ export const toolSections = {
     .describe('Gateway tools of a request that says nothing: all its key may use, or none.'),
   tool_defaults: z.looseObject({}).default({}).describe('Any field of a tool; holds where the tool says nothing.'),
   tools: z
-    .array(z.looseObject({ name: z.string() }))
+    .array(z.looseObject({ name: z.string().describe('The function name.') }))
     .max(100_000)
     .default([])
     .describe('Webhook tools, with the fields of POST /v1/tools. They exist in every tenant.'),
