@@ -1,4 +1,5 @@
 /** Every error a client can meet, in one table (contract §12). Dialects turn a `GatewayError` into bytes. */
+import type { Usage } from './chat.ts'
 
 interface Row {
   readonly status: number
@@ -97,6 +98,8 @@ export interface ErrorDetail {
   readonly shownCode?: string
   /** Holds over the table's: is another attempt of use? */
   readonly transient?: boolean
+  /** What the failed model call is known to have used; it is paid for all the same. */
+  readonly usage?: Usage
   readonly cause?: unknown
 }
 

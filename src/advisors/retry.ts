@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Delta, Usage } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Advisor, Emit, Turn } from '../core/turn.ts'
+import { addUsage } from '../core/usage.ts'
+
+export interface RetryOptions {
+  /** Attempts after the first. Default 2. */
+  readonly maxRetries?: number
+  /** Shortest and longest wait, full jitter between. Defaults 250 and 4,000 ms. */
+  readonly minMs?: number
+  readonly maxMs?: number
+  /** A `retry-after` up to this long is waited for; a longer one ends the trying. Default 20,000 ms. */
+  readonly maxRetryAfterMs?: number
+}
+
+/**
+ * Repeats one model call that failed for a passing reason, but never once the client has seen something of it, and
+ * never a tool: it stands inside the loop (contract §10).
+ */
+export function retry(options: RetryOptions = {}): Advisor {
+  const { maxRetries = 2, minMs = 250, maxMs = 4000, maxRetryAfterMs = 20_000 } = options
+  return {
+    name: 'retry',
+    async advise(turn, next) {
+      let lost: Usage | undefined
+      for (let attempt = 0; ; attempt++) {
+        const seen = new Seen(turn)
+        try {
+          const answer = await next({ ...turn, emit: seen.emit })
+          const usage = addUsage(lost, answer.usage)
+          return usage === answer.usage ? answer : { ...answer, ...(usage && { usage }) }
+        } catch (error) {
+          if (!(error instanceof GatewayError) || turn.signal.aborted) throw error
+          const spent = addUsage(lost, error.detail.usage)
+          const delayMs = error.detail.retryAfterMs ?? jitter(attempt, minMs, maxMs)
+          if (seen.visible || attempt >= maxRetries || !error.transient || delayMs > maxRetryAfterMs) {
+            throw spent === error.detail.usage ? error : withUsage(error, spent)
+          }
+          lost = spent
+          turn.tell({ type: 'retry', round: turn.round, code: error.code, delayMs })
+          await sleep(delayMs, undefined, { signal: turn.signal })
+        }
+      }
+    }
+  }
+}
+
+/** Whether the client saw anything of this attempt. Calls count only where no loop holds them back. */
+class Seen {
+  visible = false
+  readonly emit: Emit | undefined
+
+  constructor(turn: Turn) {
+    const { emit } = turn
+    if (emit === undefined) return
+    const callsAreHeld = turn.prompt.tools.values().some(tool => tool.run !== undefined)
+    this.emit = delta => {
+      this.visible ||= isVisible(delta, callsAreHeld)
+      return emit(delta)
+    }
+  }
+}
+
+function isVisible(delta: Delta, callsAreHeld: boolean): boolean {
+  if (delta.type === 'call') return !callsAreHeld
+  return delta.type === 'fields' || delta.text !== ''
+}
+
+/** Anywhere between the shortest wait and a ceiling that doubles: a crowd of callers does not come back as one. */
+function jitter(attempt: number, minMs: number, maxMs: number): number {
+  const ceilingMs = Math.min(minMs * 2 ** (attempt + 1), maxMs)
+  return minMs + Math.random() * Math.max(0, ceilingMs - minMs)
+}
+
+function withUsage(error: GatewayError, usage: Usage | undefined): GatewayError {
+  return new GatewayError(error.code, error.message, { ...error.detail, ...(usage && { usage }) })
+}

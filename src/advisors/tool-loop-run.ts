@@ -1,0 +1,123 @@
+import type { LimitHit, Tool, ToolCall, ToolMessage } from '../core/chat.ts'
+import { lastAnswer } from '../core/conversation.ts'
+import { GatewayError } from '../core/errors.ts'
+import { randomText } from '../core/ids.ts'
+import type { Run, ToolResult, Turn } from '../core/turn.ts'
+
+/** A call with what came of it, and the message that tells the model. */
+export interface Settled {
+  readonly call: ToolCall
+  readonly result: ToolResult
+  readonly message: ToolMessage
+}
+
+/** Runs a call by the tool of its name among those the model was shown (`turn.prompt.tools`). */
+export const runOffered: Run = async (call, turn) => {
+  const tool = turn.prompt.tools.get(call.name)
+  return tool?.run ? tool.run(call, turn) : notFound(call.name, turn.prompt.tools)
+}
+
+/** One text whether a tool is unknown, not revealed, not attached or not allowed: nothing is given away. */
+function notFound(name: string, offered: ReadonlyMap<string, Tool>): ToolResult {
+  const available = [...offered.keys()].slice(0, 20).join(', ')
+  return {
+    content: `There is no tool named ${name}. Available: ${available || 'none'}.`,
+    status: 'refused',
+    code: 'tool_not_found'
+  }
+}
+
+/**
+ * Runs the calls of the turn's last message, all at once up to the policy's `maxParallel`, or one by one where a tool
+ * or the request wants it. Every call settles on its own; the results stand in the order of the calls.
+ */
+export async function runBatch(turn: Turn, run: Run): Promise<readonly Settled[]> {
+  const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
+  const results: (Settled | undefined)[] = calls.map(() => undefined)
+  const queue = calls.entries()
+  const failures: unknown[] = []
+  const worker = async () => {
+    for (const [index, call] of queue) {
+      if (failures.length > 0) return
+      try {
+        results[index] = await settle(call, index, turn, run)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width(calls, turn), calls.length) }, worker))
+  if (failures.length > 0) throw failures[0]
+  turn.signal.throwIfAborted()
+  return results.filter(each => each !== undefined)
+}
+
+/** The same batch when a limit of the whole turn was met before it: nothing runs, every call is told so. */
+export function refuseBatch(turn: Turn, { hit, text }: { hit: LimitHit; text: string }): readonly Settled[] {
+  const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
+  return calls.map((call, index) => {
+    const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', ends: hit }
+    const { round } = turn
+    turn.tell({
+      type: 'tool.end',
+      round,
+      index,
+      callId: call.id,
+      tool: call.name,
+      status: 'refused',
+      code: 'tool_limit',
+      attempts: 0,
+      durationMs: 0
+    })
+    return { call, result, message: messageOf(call, result) }
+  })
+}
+
+function width(calls: readonly ToolCall[], turn: Turn): number {
+  if (turn.prompt.params.parallel_tool_calls === false) return 1
+  const sequential = calls.some(({ name }) => turn.prompt.tools.get(name)?.sequential)
+  return sequential ? 1 : turn.policy.maxParallel
+}
+
+async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Promise<Settled> {
+  turn.signal.throwIfAborted()
+  const tool = turn.prompt.tools.get(call.name)
+  const startedAt = performance.now()
+  turn.tell({ type: 'tool.start', round: turn.round, callId: call.id, tool: call.name })
+  const told = {
+    type: 'tool.end',
+    round: turn.round,
+    index,
+    callId: call.id,
+    tool: call.name,
+    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
+    ...(tool?.version !== undefined && { version: tool.version })
+  } as const
+  try {
+    const result = await run(call, turn)
+    turn.tell({
+      ...told,
+      status: result.status,
+      ...(result.code && { code: result.code }),
+      ...(result.webhookId && { webhookId: result.webhookId }),
+      attempts: result.attempts ?? 0,
+      durationMs: performance.now() - startedAt
+    })
+    return { call, result, message: messageOf(call, result) }
+  } catch (error) {
+    // The turn ends here: what the tool did, if it had begun, nobody will know.
+    const code = error instanceof GatewayError ? error.code : 'cancelled'
+    turn.tell({ ...told, status: 'unknown', code, attempts: 0, durationMs: performance.now() - startedAt })
+    throw error
+  }
+}
+
+function messageOf(call: ToolCall, result: ToolResult): ToolMessage {
+  return {
+    role: 'tool',
+    id: `msg_${randomText(16)}`,
+    callId: call.id,
+    content: result.content,
+    ...(result.status !== 'ok' && { isError: true as const })
+  }
+}

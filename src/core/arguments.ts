@@ -1,0 +1,111 @@
+import type { Fields } from './chat.ts'
+
+export type Arguments =
+  /** `value` is for checking (numbers as JavaScript has them), `text` for sending (integers exactly as written). */
+  { readonly ok: true; readonly value: Fields; readonly text: string } | { readonly ok: false; readonly reason: string }
+
+const MAX_DEPTH = 64
+/** Only then can a number lose digits or become infinite, and only then is the slow, exact reading worth it. */
+const RISKY_NUMBER = /\d{16}|\d[eE]/
+
+/**
+ * Reads the arguments of a tool call as models write them (contract §4.2): blank or `null` means `{}`, a JSON string
+ * that holds an object is unwrapped once, integers beyond 2^53 keep their digits. Anything but an object, more than
+ * 64 levels, and numbers that are not finite are refused with a reason that the model can act on.
+ */
+export function parseArguments(text: string): Arguments {
+  const trimmed = text.trim()
+  if (trimmed === '' || trimmed === 'null') return { ok: true, value: {}, text: '{}' }
+  const parsed = parseJson(trimmed)
+  if (!parsed.ok) return parsed
+  if (isObject(parsed.value)) return { ok: true, value: parsed.value, text: exactText(trimmed, parsed.value) }
+  if (typeof parsed.value === 'string') {
+    const inner = parseJson(parsed.value.trim())
+    if (inner.ok && isObject(inner.value)) {
+      return { ok: true, value: inner.value, text: exactText(parsed.value, inner.value) }
+    }
+  }
+  return { ok: false, reason: 'The arguments must be a JSON object.' }
+}
+
+/** The arguments as one text for all spellings of the same: keys sorted, numbers by value (contract §18, 4.3). */
+export function canonicalArguments(text: string): string {
+  const parsed = parseArguments(text)
+  return parsed.ok ? JSON.stringify(sorted(JSON.parse(parsed.text, bigAsText))) : text.trim()
+}
+
+/** What is sent back to the model as its own call: its text where that is a JSON object, else `{}` (contract §4.2). */
+export function replayableArguments(text: string): string {
+  const parsed = parseArguments(text)
+  if (!parsed.ok) return '{}'
+  return text.trimStart().startsWith('{') ? text : parsed.text
+}
+
+function parseJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  if (depthOf(text) > MAX_DEPTH) return { ok: false, reason: `The arguments are nested deeper than ${MAX_DEPTH}.` }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (RISKY_NUMBER.test(text) && !allFinite(value)) return { ok: false, reason: 'A number is out of range.' }
+    return { ok: true, value }
+  } catch {
+    return { ok: false, reason: 'The arguments are not valid JSON.' }
+  }
+}
+
+/** Nesting of a JSON text, found without recursion, so that a hostile one cannot overflow the stack. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (inString) {
+      if (code === 92) at++
+      else if (code === 34) inString = false
+    } else if (code === 34) inString = true
+    else if (code === 123 || code === 91) deepest = Math.max(deepest, ++depth)
+    else if (code === 125 || code === 93) depth--
+  }
+  return deepest
+}
+
+function allFinite(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.values(value).every(allFinite)
+}
+
+function exactText(source: string, value: unknown): string {
+  if (!RISKY_NUMBER.test(source)) return JSON.stringify(value)
+  return JSON.stringify(JSON.parse(source, exactInteger))
+}
+
+// The third parameter of a reviver and JSON.rawJSON are in V8 but not yet in TypeScript's library.
+interface RawJson {
+  rawJSON(text: string): unknown
+}
+
+function exactInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value
+  return /^-?\d+$/.test(source) ? (JSON as unknown as RawJson).rawJSON(source) : value
+}
+
+function bigAsText(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value
+  return /^-?\d+$/.test(source) ? `#${source}` : value
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  // A null prototype keeps a key named __proto__ an ordinary key.
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const key of Object.keys(value).sort()) copy[key] = sorted(value[key])
+  return copy
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

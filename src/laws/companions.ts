@@ -1,0 +1,51 @@
+import { audit } from '../advisors/audit.ts'
+import { meter } from '../advisors/meter.ts'
+import { retry } from '../advisors/retry.ts'
+import { rewrite } from '../core/rewrite.ts'
+import type { Advisor } from '../core/turn.ts'
+import { addUsage } from '../core/usage.ts'
+
+/** An advisor, made anew for every play, and where it may stand. */
+export interface Subject {
+  readonly name: string
+  readonly places: readonly ('turn' | 'call')[]
+  create(): Advisor
+}
+
+/** Takes the digit 7 out of all that is said: one algorithm for both modes, by `rewrite`. */
+const mask: Subject = {
+  name: 'mask',
+  places: ['turn', 'call'],
+  create: () => ({
+    name: 'mask',
+    advise: (turn, next) =>
+      rewrite(turn, next, out => ({
+        write: delta => out(delta.type === 'text' ? { ...delta, text: delta.text.replaceAll('7', '#') } : delta),
+        end: () => undefined
+      }))
+  })
+}
+
+/** Asks once for nobody to hear, then again: whoever asks twice pays twice. */
+const twice: Subject = {
+  name: 'twice',
+  places: ['turn'],
+  create: () => ({
+    name: 'twice',
+    async advise(turn, next) {
+      const first = await next({ ...turn, emit: undefined })
+      const second = await next(turn)
+      const usage = addUsage(first.usage, second.usage)
+      return { ...second, ...(usage && { usage }) }
+    }
+  })
+}
+
+/** What the advisor under test meets in random company. */
+export const COMPANIONS: readonly Subject[] = [
+  mask,
+  twice,
+  { name: 'audit', places: ['turn', 'call'], create: audit },
+  { name: 'meter', places: ['call'], create: meter },
+  { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) }
+]

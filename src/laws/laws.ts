@@ -1,0 +1,56 @@
+import { toolLoop } from '../advisors/tool-loop.ts'
+import { advised, type Model } from '../core/turn.ts'
+import { limits } from '../tools/guards/limits.ts'
+import { broken } from './check.ts'
+import { COMPANIONS, type Subject } from './companions.ts'
+import { play } from './play.ts'
+import { type Random, random } from './random.ts'
+import { randomScript } from './script.ts'
+
+export interface LawOptions {
+  /** Random chains to try. Default 1,000. */
+  readonly chains?: number
+  /** The first chain's seed; a failure names the seed that shows it again. Default 1. */
+  readonly seed?: number
+}
+
+/** A chain in which a law did not hold. */
+export interface LawBroken {
+  readonly seed: number
+  /** Advisors from the outside in, the loop among them. */
+  readonly chain: readonly string[]
+  readonly laws: readonly string[]
+}
+
+/**
+ * Holds an advisor against the laws that every chain must keep (architecture §3.5), in random company, order and
+ * scripts, each as a call and as a stream:
+ * usage is the sum over all model calls; every word is sent once, in order, and the answer last; call and stream
+ * agree; the conversation stays whole; nothing is sent or begun once the turn is over or the client has left.
+ * Resolves to the first chain that breaks one, or `undefined`. Throws nothing of its own.
+ */
+export async function laws(
+  subject: Subject,
+  { chains = 1000, seed = 1 }: LawOptions = {}
+): Promise<LawBroken | undefined> {
+  for (let at = seed; at < seed + chains; at++) {
+    const dice = random(at)
+    const { names, wrap } = randomChain(subject, dice)
+    const script = randomScript(dice)
+    const found = broken(await play(script, wrap, 'call'), await play(script, wrap, 'stream'))
+    if (found.length > 0) return { seed: at, chain: names, laws: found }
+  }
+  return undefined
+}
+
+function randomChain(subject: Subject, dice: Random) {
+  const company = [subject, ...COMPANIONS.filter(() => dice.oneIn(2))]
+  const placed = dice.shuffled(company).map(each => ({ each, place: dice.pick(each.places) }))
+  const at = (place: 'turn' | 'call') => placed.filter(one => one.place === place).map(({ each }) => each)
+  const [outside, inside] = [at('turn'), at('call')]
+  const create = (subjects: Subject[]) => subjects.map(each => each.create())
+  const wrap = (model: Model) => advised(model, ...create(outside), toolLoop({ guards: [limits] }), ...create(inside))
+  return { names: [...outside.map(({ name }) => name), 'tool-loop', ...inside.map(({ name }) => name)], wrap }
+}
+
+export type { Subject }

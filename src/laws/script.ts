@@ -1,0 +1,81 @@
+import type { Finish, ToolCall, Usage } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Random } from './random.ts'
+
+/** What the scripted model does at one call. */
+export interface Entry {
+  /** Words `w<n> `, each number once in a script and rising, so that a lost, doubled or swapped word shows. */
+  readonly pieces: readonly string[]
+  readonly calls: readonly ToolCall[]
+  readonly finish: Finish
+  readonly usage: Usage | undefined
+  /** Thrown in place of an answer; `late`: after the pieces were sent. */
+  readonly error?: GatewayError
+  readonly late?: boolean
+}
+
+/** A whole chain of events: what the model says, and when the client leaves. */
+export interface Script {
+  readonly entries: readonly Entry[]
+  /** The client leaves at this event (a model call, a tool or a piece), counted from 0. Absent: it stays. */
+  readonly leavesAt?: number
+}
+
+export const TOOLS = ['stock_level', 'print_label', 'broken_tool'] as const
+export const CLIENT_TOOL = 'open_page'
+
+/** A random script: a few rounds with calls, then an answer, a client's call, a cut, or a failure. */
+export function randomScript(random: Random): Script {
+  let word = 0
+  let call = 0
+  const pieces = () => Array.from({ length: random.below(4) }, () => `w${++word} `)
+  const makeCall = (name: string): ToolCall => ({
+    id: random.oneIn(10) ? 'call_same' : `call_${++call}`,
+    name,
+    arguments: random.oneIn(8) ? '{broken' : `{"n":${call}}`
+  })
+  const usage = () => (random.oneIn(4) ? undefined : randomUsage(random))
+  const round = (): Entry => ({
+    pieces: pieces(),
+    calls: Array.from({ length: 1 + random.below(3) }, () => makeCall(random.pick([...TOOLS, 'no_such_tool']))),
+    finish: 'stop',
+    usage: usage()
+  })
+  const hiccup = (): Entry => ({ ...round(), error: new GatewayError('upstream_overloaded', 'Try again.') })
+  const entries: Entry[] = []
+  for (let rounds = random.below(4); rounds > 0; rounds--) {
+    if (random.oneIn(5)) entries.push(hiccup())
+    entries.push(round())
+  }
+  entries.push(lastEntry(random, round(), pieces(), makeCall(CLIENT_TOOL), usage()))
+  return { entries, ...(random.oneIn(4) && { leavesAt: random.below(14) }) }
+}
+
+function lastEntry(random: Random, round: Entry, pieces: string[], call: ToolCall, usage: Usage | undefined): Entry {
+  const last: Entry = { pieces, calls: [], finish: 'stop', usage }
+  switch (random.below(8)) {
+    case 0:
+      return { ...last, calls: [call] }
+    case 1:
+      return { ...round, finish: random.pick(['length', 'content_filter']) }
+    case 2:
+      return { ...last, error: new GatewayError('upstream_rejected', 'No.'), late: random.oneIn(2) }
+    case 3:
+      return { ...round, calls: [...round.calls, call] }
+    default:
+      return last
+  }
+}
+
+function randomUsage(random: Random): Usage {
+  const prompt = 1 + random.below(100)
+  const completion = random.below(50)
+  return {
+    prompt,
+    completion,
+    total: prompt + completion + (random.oneIn(5) ? 3 : 0),
+    ...(random.oneIn(2) && { cached: random.below(prompt) }),
+    ...(random.oneIn(3) && { cacheWrite: random.below(10) }),
+    ...(random.oneIn(3) && { reasoning: random.below(completion + 1) })
+  }
+}
