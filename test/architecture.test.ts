@@ -5,6 +5,7 @@ import t from 'tap'
 /** What a folder of `src` may import: folders or files of ours, and packages. `node:` is open to all, also to core. */
 const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly string[] }> = {
   core: { ours: [], packages: [] },
+  laws: { ours: ['core'], packages: [] },
   stores: { ours: ['core'], packages: ['kysely', 'lru-cache'] },
   dialects: { ours: ['core'], packages: ['openai', '@anthropic-ai/sdk'] },
   providers: { ours: ['core'], packages: ['undici', 'openai', '@anthropic-ai/sdk'] },
@@ -20,7 +21,7 @@ const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly stri
   config: { ours: ['core', 'advisors', 'tools', 'providers', 'routing', 'stores'], packages: ['zod', 'yaml'] },
   http: {
     ours: ['core', 'dialects', 'telemetry', 'access', 'stores/contracts.ts', 'tools', 'config'],
-    packages: ['fastify', '@fastify/sse', '@fastify/swagger', 'fastify-type-provider-zod', 'zod', 'lru-cache']
+    packages: ['fastify', '@fastify/sse', '@fastify/swagger', 'fastify-type-provider-zod', 'zod', 'yaml', 'lru-cache']
   },
   cli: { ours: ['config', 'core', 'cases'], packages: ['yaml', 'zod', 'undici'] },
   cases: { ours: ['config', 'core'], packages: ['undici', 'yaml', 'zod'] },

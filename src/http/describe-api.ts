@@ -1,0 +1,98 @@
+/** The description of the API, made of the schemas that the routes check with. */
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import type { AuthLevel } from './auth.ts'
+
+const errorBody = z
+  .looseObject({
+    error: z.looseObject({
+      message: z.string().describe('A whole sentence; says what to do where that is known.'),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable().describe('The word to decide by.')
+    })
+  })
+  .meta({ id: 'Error' })
+
+const toJsonSchema = createJsonSchemaTransform({})
+const toComponents = createJsonSchemaTransformObject({})
+
+/**
+ * Collects the routes that are registered after it; costs nothing a request. What it resolves to gives the description
+ * as YAML, the same text for the same routes, once the app is ready.
+ */
+export async function describeApi(app: FastifyInstance, { version }: { version: string }): Promise<() => string> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Loopgate',
+        version,
+        description: 'An LLM gateway that runs the tool-calling loop on the server.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }
+      },
+      servers: [{ url: 'http://127.0.0.1:8080' }],
+      security: [{ bearer: [] }, { apiKey: [] }],
+      tags: [
+        { name: 'chat', description: 'The OpenAI API: one question, one answer.' },
+        { name: 'tools', description: 'What the gateway can call.' },
+        { name: 'sessions', description: 'What is remembered, and what turns did.' },
+        { name: 'operations', description: 'For operators and their machines.' }
+      ],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' }
+        }
+      }
+    },
+    transform: withErrors,
+    transformObject: toComponents
+  })
+  let made: string | undefined
+  return () => {
+    made ??= stringify(app.swagger(), { lineWidth: 0, aliasDuplicateObjects: false })
+    return made
+  }
+}
+
+const ERRORS: readonly (readonly [status: number, description: string])[] = [
+  [400, 'The request is wrong; `error.param` names the field.'],
+  [401, 'The key is missing or unknown.'],
+  [403, 'The key may not do this.'],
+  [404, 'There is no such thing, or it is not yours.'],
+  [413, 'The body is longer than `server.body_limit_bytes`.'],
+  [415, 'The body is not JSON.']
+]
+const OF_BODIES = new Set([413, 415])
+const OF_KEYS = new Set([401, 403])
+
+type Transform = NonNullable<FastifyDynamicSwaggerOptions['transform']>
+
+/** Declares on every route the errors that any of its kind can have, so that no route has to. */
+const withErrors: Transform = document => {
+  const { schema, url } = toJsonSchema(document)
+  const { route } = document
+  const isOpen = (route.config as { auth?: AuthLevel } | undefined)?.auth === 'none'
+  const hasBody = ['POST', 'PUT', 'PATCH'].some(method => [route.method].flat().includes(method))
+  const errors = ERRORS.filter(
+    ([status]) => (hasBody || !OF_BODIES.has(status)) && (!isOpen || !OF_KEYS.has(status))
+  ).map(([status, description]) => [status, errorResponse(document, description)])
+  return {
+    schema: {
+      ...schema,
+      ...(isOpen && { security: [] }),
+      response: { ...Object.fromEntries(errors), ...(schema?.response as object | undefined) }
+    },
+    url
+  }
+}
+
+function errorResponse(document: Parameters<Transform>[0], description: string) {
+  const response = { 400: { description, content: { 'application/json': { schema: errorBody } } } }
+  const { schema } = toJsonSchema({ ...document, schema: { response } })
+  return (schema.response as Record<number, unknown>)[400]
+}
