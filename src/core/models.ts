@@ -1,22 +1,24 @@
 import type { Model } from './turn.ts'
 
-/** Every model a client can name, behind one: it goes by `turn.prompt.model`. */
+/** All models that the gateway knows, as one. */
 export interface Models {
+  /** Answers by the model that `turn.prompt.model` names; `''` is the default one. */
   readonly chat: Model
-  /** Alias, `provider/model`, or a pattern of a provider; `undefined`: there is no such model. */
+  /** Where a name leads, or `undefined` when it leads nowhere. `model` is the provider's own name for it. */
   resolve(name: string): Target | undefined
-  /** What can be listed: aliases and exact names. `created` in seconds since the epoch. */
+  /** The models that have a name of their own, in the order of their declaration. */
   list(): readonly ListedModel[]
 }
 
 export interface Target {
   readonly provider: string
-  /** The provider's own name of it. */
   readonly model: string
 }
 
 export interface ListedModel {
   readonly id: string
+  /** The provider's name. */
   readonly ownedBy: string
+  /** Seconds since the epoch; when the gateway learned of it. */
   readonly created: number
 }
