@@ -90,6 +90,10 @@ function keys({ keys, auth }: Config): Wrong[] {
     if (reserved.includes(id)) {
       wrong.push({ path: ['keys', i, 'id'], message: `is a name of the gateway's own (${reserved.join(', ')})` })
     }
+    if ((key === undefined) === (key_sha256 === undefined)) {
+      const message = 'needs exactly one of key and key_sha256 (a variable that is set but empty counts as absent)'
+      wrong.push({ path: ['keys', i], message })
+    }
     const secret = key ?? key_sha256?.toLowerCase()
     const field = key === undefined ? 'key_sha256' : 'key'
     const earlier = secret === undefined ? undefined : first.get(secret)

@@ -28,9 +28,6 @@ const key = z
       .prefault({})
       .describe('Tools that are not allowed are never shown, found or named to it.')
   })
-  .refine(({ key, key_sha256 }) => (key === undefined) !== (key_sha256 === undefined), {
-    message: 'needs exactly one of key and key_sha256 (a variable that is set but empty counts as absent)'
-  })
   .refine(({ key }) => key === undefined || KEY_TEXT.test(key), {
     path: ['key'],
     message: KEY_RULE

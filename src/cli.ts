@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+/** The program: `loopgate serve | check | cases | help`. */
+import { run } from './cli/run.ts'
+
+const code = await run(process.argv.slice(2), {
+  out: text => void process.stdout.write(text),
+  err: text => void process.stderr.write(text)
+})
+// A gateway that listens lives on; whatever failed may have left something open that must not keep the process.
+if (code !== 0) process.exit(code)

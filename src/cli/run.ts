@@ -1,0 +1,42 @@
+/** The command line: which command, what it is given, what its exit code is. */
+import { nearest } from '../config/nearest.ts'
+import { cases } from './cases.ts'
+import { check } from './check.ts'
+import { COMMANDS, help } from './help.ts'
+import type { Output } from './output.ts'
+import { serve } from './serve.ts'
+import { UsageError } from './usage-error.ts'
+
+/** `args` without node and script. Resolves to the exit code; 2 for wrong usage, told on `err`. */
+export async function run(args: readonly string[], output: Output): Promise<number> {
+  try {
+    return await dispatch(args, output)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    const more = error.command === undefined ? 'loopgate help' : `loopgate help ${error.command}`
+    output.err(`${error.message}\nSee: ${more}\n`)
+    return 2
+  }
+}
+
+async function dispatch([command, ...args]: readonly string[], output: Output): Promise<number> {
+  if (command === undefined) throw new UsageError(`Which command? There are ${COMMANDS.join(', ')}.`)
+  if (command === 'help' || command === '--help' || command === '-h') return teach(args[0], output)
+  if (args.includes('--help') || args.includes('-h')) return teach(command, output)
+  if (command === 'serve') return serve(args)
+  if (command === 'check') return check(args, output)
+  if (command === 'cases') return cases(args)
+  throw unknown(command)
+}
+
+function teach(command: string | undefined, { out }: Output): number {
+  if (command !== undefined && !COMMANDS.includes(command)) throw unknown(command)
+  out(help(command))
+  return 0
+}
+
+function unknown(command: string): UsageError {
+  const meant = nearest(command, COMMANDS)
+  const hint = meant === undefined ? `There are ${COMMANDS.join(', ')}` : `Did you mean ${meant}`
+  return new UsageError(`There is no command ${command}. ${hint}${meant === undefined ? '.' : '?'}`)
+}

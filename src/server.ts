@@ -1,0 +1,173 @@
+/** The process: reads the configuration, listens, and stops without cutting anybody off. */
+import { renameSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import closeWithGrace from 'close-with-grace'
+import { type Logger, pino } from 'pino'
+import { type App, buildApp } from './app.ts'
+import { ConfigError } from './config/config-error.ts'
+import { type Reading, readConfig } from './config/read.ts'
+import type { Config } from './config/schema.ts'
+import { GatewayError } from './core/errors.ts'
+
+export interface ServeOptions {
+  /** Configuration file; default as in `readConfig`. */
+  readonly config?: string | undefined
+  /** Hold over the file's. */
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  /** The port is written there once the gateway listens. */
+  readonly portFile?: string | undefined
+}
+
+/** What closing may take once nothing runs any more. */
+const CLOSE_MS = 5000
+/** Lines are written together; none waits longer than this. */
+const FLUSH_MS = 100
+
+/** Never written, should they ever get into a line: keys, cookies, texts. */
+const REDACTED = [
+  'authorization',
+  'cookie',
+  'api_key',
+  'apiKey',
+  'secret',
+  'prompt',
+  'messages',
+  'arguments',
+  'content'
+]
+const HEADERS = ['.authorization', '.cookie', '["x-api-key"]', '["set-cookie"]']
+
+/**
+ * Starts the gateway. Resolves to 0 once it listens (the process then lives until a signal), to 1 when the
+ * configuration is wrong, to 4 when it cannot listen or open its store; why is told on stderr.
+ */
+export async function serve({ config, host, port, portFile }: ServeOptions): Promise<number> {
+  let output: Output | undefined
+  try {
+    const reading = readConfig({ path: config, server: { host, port } })
+    output = heldOutput(reading.config.log.level)
+    const app = await listening(reading, output, portFile)
+    stopOnSignal(app, output, reading.config.server.drain_ms)
+    return 0
+  } catch (error) {
+    output?.giveUp()
+    return failed(error)
+  }
+}
+
+async function listening({ config, mode, source }: Reading, output: Output, portFile?: string): Promise<App> {
+  let url = ''
+  const app = await buildApp(config, { mode, log: output.log, ownUrl: () => url })
+  try {
+    const { host, port } = config.server
+    await app.fastify.listen({ host, port })
+    const bound = (app.fastify.server.address() as AddressInfo).port
+    url = urlOf(host, bound)
+    await app.ready()
+    if (portFile !== undefined) writePort(portFile, bound)
+    output.open({ event: 'server.listening', url })
+    output.log.info({
+      event: 'server.ready',
+      mode: mode.development ? 'development' : config.auth.mode,
+      config: source
+    })
+    if (config.auth.mode === 'none') {
+      output.log.warn({ event: 'server.open' }, 'auth.mode is none: whoever reaches the gateway may chat')
+    }
+    if (mode.development) output.say(welcome(config, url))
+    return app
+  } catch (error) {
+    await app.close().catch(() => {})
+    throw error
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  // An address that stands for all cannot be called; this machine's own can.
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') && !reachable.startsWith('[') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** Whoever waits for the file never sees half of it. */
+function writePort(path: string, port: number): void {
+  writeFileSync(`${path}.tmp`, `${port}\n`)
+  renameSync(`${path}.tmp`, path)
+}
+
+function welcome(config: Config, url: string): string {
+  const body = { stream: true, messages: [{ role: 'user', content: 'What is the weather in Oslo?' }] }
+  return [
+    `Loopgate is at ${url} in development mode: no key is needed, and only this machine is served.`,
+    `The model is ${config.default_model}. Try it:`,
+    '',
+    `  curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
+    '',
+    ''
+  ].join('\n')
+}
+
+/** A log that keeps its lines until the gateway listens, so that `server.listening` is the first on stdout. */
+interface Output {
+  readonly log: Logger
+  /** Writes this line first, whatever the level, then those that were kept. */
+  open(first: object): void
+  /** Plain text for whoever sits in front of it. */
+  say(text: string): void
+  /** The start failed: what was kept goes to stderr. */
+  giveUp(): void
+  flush(): void
+}
+
+function heldOutput(level: string): Output {
+  const out = pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: FLUSH_MS })
+  let held: string[] | undefined = []
+  const write = (line: string) => void (held ? held.push(line) : out.write(line))
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+      redact: [...REDACTED, ...['headers', 'req.headers', 'err.headers'].flatMap(at => HEADERS.map(name => at + name))]
+    },
+    { write }
+  )
+  return {
+    log,
+    open(first) {
+      const kept = held ?? []
+      held = undefined
+      log.child({}, { level: 'info' }).info(first)
+      for (const line of kept) write(line)
+      out.flush()
+    },
+    say: text => void out.write(text),
+    giveUp: () => void process.stderr.write((held ?? []).join('')),
+    flush: () => out.flushSync()
+  }
+}
+
+/** First signal: no new turns, running ones finish. Second: at once. An error nobody caught ends the process likewise. */
+function stopOnSignal(app: App, output: Output, drainMs: number): void {
+  const { log } = output
+  const logger = { error: (error: unknown) => log.error({ err: error }) }
+  closeWithGrace({ delay: drainMs + CLOSE_MS, logger }, async ({ err, signal }) => {
+    if (err) log.fatal({ event: 'server.failed', err })
+    log.info({ event: 'server.stopping', signal, drain_ms: drainMs })
+    await app.drain(drainMs)
+    await app.close()
+    output.flush()
+  })
+}
+
+/** Says why on stderr; the exit code of contract §15. */
+function failed(error: unknown): number {
+  const { code, syscall, message, stack } = error as NodeJS.ErrnoException
+  if (error instanceof ConfigError) process.stderr.write(`${message}\n`)
+  else if (error instanceof GatewayError) process.stderr.write(`The gateway cannot start: ${message}\n`)
+  else if (syscall === 'listen') process.stderr.write(`The gateway cannot listen (${code}): ${message}\n`)
+  else process.stderr.write(`The gateway cannot start: ${stack ?? String(error)}\n`)
+  const isStore = error instanceof GatewayError && error.code === 'store_unavailable'
+  return syscall !== undefined || isStore ? 4 : 1
+}
