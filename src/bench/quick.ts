@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { type Child, runChild, startChild } from './child.ts'
+import type { LoadOrder, LoadResult } from './load.ts'
+
+const KEY = 'sk-bench-0123456789'
+const HERE = import.meta.dirname
+const QUESTION = 'What is the weather in Paris? '.repeat(34)
+
+export const SCENARIOS = ['plain_call', 'plain_stream', 'tool_call', 'tool_stream'] as const
+export type Scenario = (typeof SCENARIOS)[number]
+
+/** Medians over the rounds. */
+export interface Figure {
+  /** CPU time of the process in the middle, µs a request. */
+  readonly cpu_us: number
+  readonly requests_per_s: number
+  readonly p50_us: number
+  readonly p99_us: number
+}
+
+export interface QuickReport {
+  /** CPU of Loopgate over CPU of the bare proxy for a plain request of the same mode, in the same run. */
+  readonly ratios: Readonly<Record<Scenario, number>>
+  readonly loopgate: Readonly<Record<Scenario, Figure>>
+  readonly bare: Readonly<Record<'plain_call' | 'plain_stream', Figure>>
+  readonly machine: { readonly cpus: number; readonly model: string; readonly node: string }
+  readonly rounds: number
+}
+
+export interface QuickOptions {
+  /** Each round measures every scenario of both once. */
+  readonly rounds?: number
+  readonly warmupMs?: number
+  readonly measureMs?: number
+}
+
+/** Starts everything, drives both proxies in turn for some rounds, stops everything. Rejects on a wrong answer. */
+export async function quick({ rounds = 3, warmupMs = 700, measureMs = 1500 }: QuickOptions = {}): Promise<QuickReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'loopgate-bench-'))
+  const children: Child[] = []
+  const start = async (core: number, script: string, ...parameters: string[]) => {
+    const child = await startChild(core, script, parameters)
+    children.push(child)
+    return child
+  }
+  try {
+    const upstream = await start(1, join(HERE, 'mock-upstream.ts'))
+    const bare = await start(0, join(HERE, 'bare-proxy.ts'), upstream.url)
+    const config = join(folder, 'gateway.yaml')
+    writeFileSync(config, configuration(upstream.url, folder))
+    const loopgate = await start(0, join(HERE, '../cli.ts'), 'serve', '--config', config, '--port', '0')
+    return report(await measured({ bare, loopgate }, { rounds, warmupMs, measureMs }), rounds)
+  } finally {
+    await Promise.all(children.map(child => child.stop()))
+    rmSync(folder, { recursive: true })
+  }
+}
+
+type Results = Map<string, LoadResult[]>
+
+async function measured(
+  targets: { bare: Child; loopgate: Child },
+  { rounds, ...times }: Required<QuickOptions>
+): Promise<Results> {
+  const results: Results = new Map()
+  for (let round = 0; round < rounds; round++) {
+    for (const scenario of SCENARIOS) {
+      for (const [name, target] of Object.entries(targets)) {
+        if (name === 'bare' && scenario.startsWith('tool')) continue
+        const result = await runChild<LoadResult>(1, join(HERE, 'load.ts'), [
+          JSON.stringify({ ...order(target, scenario), ...times })
+        ])
+        if (result.errors > 0) throw new Error(`${name}, ${scenario}: ${result.errors} bad answers: ${result.error}`)
+        results.set(`${name} ${scenario}`, [...(results.get(`${name} ${scenario}`) ?? []), result])
+      }
+    }
+  }
+  return results
+}
+
+function order({ url, pid }: Child, scenario: Scenario): Omit<LoadOrder, 'warmupMs' | 'measureMs'> {
+  const isStream = scenario.endsWith('stream')
+  const isTool = scenario.startsWith('tool')
+  const body = {
+    model: 'bench',
+    messages: [{ role: 'user', content: isTool ? `${QUESTION}@@tool@@` : QUESTION }],
+    ...(isStream && { stream: true, stream_options: { include_usage: true } }),
+    ...(isTool && { loopgate: { tools: ['get_weather'] } })
+  }
+  return {
+    url,
+    pid,
+    key: KEY,
+    body,
+    expect: isStream ? '[DONE]' : '"stop"',
+    connections: isStream ? 8 : 32
+  }
+}
+
+/** What a deployment has switched on by default: a key, limits, metrics, the log. */
+function configuration(upstream: string, folder: string): string {
+  return stringify({
+    store: { path: join(folder, 'loopgate.db') },
+    secrets: { key_file: join(folder, 'kek') },
+    keys: [{ id: 'bench', key: KEY }],
+    default_model: 'bench',
+    providers: [
+      { name: 'up', kind: 'openai', base_url: `${upstream}/v1`, api_keys: ['sk-upstream'], models: ['bench'] }
+    ],
+    tools_attach: 'none',
+    tools: [
+      {
+        name: 'get_weather',
+        description: 'Weather of a city',
+        input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        endpoint: { url: `${upstream}/hook`, egress_policy: 'internal' }
+      }
+    ]
+  })
+}
+
+function report(results: Results, rounds: number): QuickReport {
+  const figure = (name: string) => figureOf(results.get(name) ?? [])
+  const bare = { plain_call: figure('bare plain_call'), plain_stream: figure('bare plain_stream') }
+  const entries = SCENARIOS.map(scenario => [scenario, figure(`loopgate ${scenario}`)] as const)
+  const ratio = (scenario: Scenario, { cpu_us }: Figure) =>
+    round(cpu_us / bare[scenario.endsWith('stream') ? 'plain_stream' : 'plain_call'].cpu_us, 2)
+  return {
+    ratios: Object.fromEntries(entries.map(([name, value]) => [name, ratio(name, value)])) as QuickReport['ratios'],
+    loopgate: Object.fromEntries(entries) as QuickReport['loopgate'],
+    bare,
+    machine: { cpus: cpus().length, model: cpus()[0]?.model ?? '', node: process.version },
+    rounds
+  }
+}
+
+function figureOf(results: readonly LoadResult[]): Figure {
+  const median = (of: (result: LoadResult) => number) => {
+    const sorted = results.map(of).sort((a, b) => a - b)
+    return round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN, 1)
+  }
+  return {
+    cpu_us: median(({ cpuMicros, requests }) => cpuMicros / requests),
+    requests_per_s: median(({ requests, seconds }) => requests / seconds),
+    p50_us: median(({ p50Micros }) => p50Micros),
+    p99_us: median(({ p99Micros }) => p99Micros)
+  }
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
