@@ -1,4 +1,4 @@
-import type { Tool } from './chat.ts'
+import type { Fields, Tool } from './chat.ts'
 
 /** Finds tools by words. One index per distinct tool set, held by any number of sessions. */
 export interface ToolFinder {
@@ -19,7 +19,12 @@ export interface ToolFinder {
 export type IndexKind = 'lexical' | 'regex'
 
 /** What an index reads of a tool. */
-export type Searchable = Pick<Tool, 'name' | 'description' | 'parameters' | 'group'>
+export interface Searchable {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly parameters?: Fields | undefined
+  readonly group?: string | undefined
+}
 
 export interface ToolView {
   readonly kind: IndexKind
