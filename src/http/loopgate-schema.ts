@@ -1,0 +1,64 @@
+import { z } from 'zod'
+
+const names = z.array(z.string().min(1).max(256)).max(1000)
+const limit = z.int().min(-1)
+/** Spelled in the contract, refused with a sentence until they are there. */
+const later = z.unknown().optional()
+
+/** The `loopgate` object of a request body (contract §3.2), for every dialect. Unknown fields are named and refused. */
+export const loopgateSchema = z
+  .strictObject({
+    tools: z
+      .union([names, z.strictObject({ allow: names.optional(), deny: names.optional() })])
+      .optional()
+      .describe('Gateway tools of this request: names or globs; [] = none.'),
+    tool_search: z
+      .union([
+        z.enum(['auto', 'on', 'off', 'preselect']),
+        z.strictObject({
+          mode: z.enum(['auto', 'on', 'off', 'preselect']).optional(),
+          max_results: z.int().min(1).max(100).optional()
+        })
+      ])
+      .optional(),
+    memory: z
+      .union([z.enum(['on', 'off']), z.strictObject({ recall: z.enum(['answers', 'all']).optional(), branch: later })])
+      .optional()
+      .describe('off: neither recalled nor stored.'),
+    limits: z
+      .strictObject({
+        max_calls_per_tool: limit.optional(),
+        per_tool: z.record(z.string(), limit).optional(),
+        exempt_tools: names.optional(),
+        max_calls: limit.optional(),
+        max_identical_calls: limit.optional(),
+        max_rounds: limit.optional(),
+        max_tokens: limit.optional(),
+        max_turn_ms: limit.optional(),
+        limit_check: z.enum(['call', 'batch']).optional(),
+        on_limit: z.enum(['stop', 'tell_model', 'force_answer']).optional(),
+        max_cost_usd: later
+      })
+      .optional()
+      .describe('Only tighter than configured.'),
+    context: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Handed to tools, as far as their context.allow names the keys.'),
+    include: z
+      .array(z.enum(['summary', 'rounds', 'events']))
+      .optional()
+      .describe('What the answer tells of its making.'),
+    preamble: z.enum(['show', 'hide']).optional(),
+    timeout_ms: z.int().min(1).max(2_147_483_647).optional().describe('Tightens limits.max_turn_ms.'),
+    tags: z.array(z.string().min(1).max(64)).max(10).optional(),
+    script: z.array(z.unknown()).max(1000).optional().describe('Model sim-script only, where it is allowed.'),
+    tool_execution: later,
+    approvals: later,
+    structured_output: later,
+    cache: later,
+    resumable: later
+  })
+  .meta({ id: 'LoopgateOptions' })
+
+export type LoopgateBody = z.output<typeof loopgateSchema>

@@ -1,0 +1,108 @@
+import type { Config } from '../config/schema.ts'
+import type { Tool } from '../core/chat.ts'
+import { matchesGlob } from '../core/glob.ts'
+import type { Limits, MemoryPolicy, Policy, ToolSearchPolicy } from '../core/policy.ts'
+import type { TurnOptions } from './turn-options.ts'
+
+/** The sections of the configuration that a turn's policy is made of. */
+export type PolicyConfig = Pick<Config, 'loop' | 'limits' | 'memory' | 'tool_search'>
+
+/** The most results a search may be asked for where nothing is configured (contract §5). */
+const MAX_RESULTS = 10
+
+/**
+ * What holds for one turn: the configuration, and within it what the request asks for; of limits the tighter wins.
+ * `isNamed`: the client named its session. `tools`: the gateway tools attached.
+ */
+export function policyOf(
+  config: PolicyConfig,
+  options: TurnOptions,
+  { isNamed, tools }: { readonly isNamed: boolean; readonly tools: ReadonlyMap<string, Tool> }
+): Policy {
+  return {
+    limits: limitsOf(config.limits, options, tools),
+    preamble: options.preamble ?? config.loop.preamble,
+    toolSearch: toolSearchOf(config.tool_search, options),
+    memory: memoryOf(config.memory, options, isNamed),
+    maxParallel: config.loop.max_parallel
+  }
+}
+
+function memoryOf(config: Config['memory'], { memory }: TurnOptions, isNamed: boolean): MemoryPolicy {
+  const mode = memory.mode ?? config.mode
+  const { max_turns: maxTurns, max_messages: maxMessages, max_tokens: maxTokens } = config.window
+  return {
+    mode: mode === 'auto' ? (isNamed ? 'on' : 'off') : mode,
+    recall: memory.recall ?? config.recall,
+    window: {
+      ...(maxTurns !== undefined && { maxTurns }),
+      ...(maxMessages !== undefined && { maxMessages }),
+      ...(maxTokens !== undefined && { maxTokens })
+    }
+  }
+}
+
+function toolSearchOf(config: Config['tool_search'], { toolSearch }: TurnOptions): ToolSearchPolicy {
+  const { max_results: configured, max_results_limit: cap, accumulate } = config
+  const mode = toolSearch.mode ?? config.mode
+  if (toolSearch.maxResults !== undefined) {
+    // A request that names a number means it as the cap too, and may not go beyond the configured one.
+    return { mode, accumulate, maxResults: Math.min(toolSearch.maxResults, cap ?? configured ?? MAX_RESULTS) }
+  }
+  return {
+    mode,
+    accumulate,
+    ...(configured !== undefined && { maxResults: configured }),
+    ...(cap !== undefined && { maxResultsLimit: cap })
+  }
+}
+
+function limitsOf(config: Config['limits'], options: TurnOptions, tools: ReadonlyMap<string, Tool>): Limits {
+  const asked = options.limits
+  const maxTokens = tighter(config.max_tokens ?? -1, asked.max_tokens)
+  const perTool = perToolOf(config, asked, tools)
+  return {
+    maxCallsPerTool: tighter(config.max_calls_per_tool, asked.max_calls_per_tool),
+    perTool,
+    exemptTools: exemptOf(config, asked),
+    maxCalls: tighter(config.max_calls, asked.max_calls),
+    maxIdenticalCalls: tighter(config.max_identical_calls, asked.max_identical_calls),
+    maxRounds: tighter(config.max_rounds, asked.max_rounds),
+    maxTurnMs: tighter(tighter(config.max_turn_ms, asked.max_turn_ms), options.timeoutMs),
+    ...(maxTokens !== -1 && { maxTokens }),
+    limitCheck: asked.limit_check ?? config.limit_check,
+    onLimit: config.on_limit
+  }
+}
+
+/** -1 = no limit; absent = nothing asked. */
+function tighter(configured: number, asked = -1): number {
+  if (asked === -1) return configured
+  return configured === -1 ? asked : Math.min(configured, asked)
+}
+
+/** A request's limit for all tools or for one also tightens what is configured for a single tool. */
+function perToolOf(
+  config: Config['limits'],
+  asked: TurnOptions['limits'],
+  tools: ReadonlyMap<string, Tool>
+): Readonly<Record<string, number>> {
+  if (asked.max_calls_per_tool === undefined && asked.per_tool === undefined) return config.per_tool
+  const perTool: Record<string, number> = {}
+  const ownLimits = tools.values().filter(tool => tool.maxCallsPerTurn !== undefined)
+  const names = [...Object.keys(config.per_tool), ...Object.keys(asked.per_tool ?? {}), ...ownLimits.map(t => t.name)]
+  for (const name of names) {
+    const configured = config.per_tool[name] ?? tools.get(name)?.maxCallsPerTurn ?? config.max_calls_per_tool
+    perTool[name] = tighter(tighter(configured, asked.max_calls_per_tool), asked.per_tool?.[name])
+  }
+  return perTool
+}
+
+/** A request can shorten the list, and a limit of its own for a tool takes that tool off it. */
+function exemptOf({ exempt_tools }: Config['limits'], asked: TurnOptions['limits']): readonly string[] {
+  const limited = Object.entries(asked.per_tool ?? {}).filter(([, max]) => max !== -1)
+  return exempt_tools.filter(
+    pattern =>
+      (asked.exempt_tools?.includes(pattern) ?? true) && !limited.some(([name]) => matchesGlob(name, [pattern]))
+  )
+}

@@ -1,0 +1,68 @@
+import type { Answer } from '../core/chat.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { TurnStatus } from '../stores/contracts.ts'
+import type { RunRecord } from './run-record.ts'
+import { roundView, usageView } from './run-round.ts'
+
+/** What the run view says of a turn beside its events. */
+export interface RunHead {
+  readonly turnId: string
+  readonly sessionId: string
+  readonly keyId: string
+  readonly tenant: string
+  readonly dialect: string
+  /** The name the client asked for. */
+  readonly model: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly tags: readonly string[]
+}
+
+/** How a turn ended. */
+export interface Ending {
+  readonly status: TurnStatus
+  /** What the client got, or would have got: an error after the head of a stream has the error's own. */
+  readonly httpStatus: number
+  readonly answer?: Answer
+  readonly error?: GatewayError
+}
+
+/** The run view as JSON text, as an admin sees it (contract §2.6). */
+export function runView(head: RunHead, record: RunRecord, { status, httpStatus, answer, error }: Ending): string {
+  return JSON.stringify({
+    id: head.turnId,
+    session_id: head.sessionId,
+    key_id: head.keyId,
+    dialect: head.dialect,
+    model: head.model,
+    status,
+    http_status: httpStatus,
+    finish: answer?.finish ?? null,
+    ...(error && { error: { code: error.code } }),
+    created_at: new Date(head.createdAt).toISOString(),
+    duration_ms: Math.round(record.durationMs),
+    usage: usageView(record.usage, record.isEstimated),
+    revealed: record.revealed,
+    ...(answer?.limit && { limit: answer.limit }),
+    ...(record.notes.length > 0 && { notes: record.notes }),
+    ...(head.tags.length > 0 && { tags: head.tags }),
+    rounds: [...record.rounds.values()].map(roundView)
+  })
+}
+
+/** Status of a turn that came to an answer. */
+export function statusOf({ finish }: Answer): TurnStatus {
+  switch (finish) {
+    case 'client_calls':
+      return 'awaiting_client'
+    case 'awaiting_approval':
+      return 'awaiting_approval'
+    case 'stop':
+    case 'return_direct':
+    case 'length':
+    case 'content_filter':
+      return 'completed'
+    default:
+      return 'limited'
+  }
+}

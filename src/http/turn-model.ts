@@ -1,0 +1,51 @@
+import type { Fields } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
+import { matchesGlob } from '../core/glob.ts'
+import type { Target } from '../core/models.ts'
+import type { Principal } from '../core/principal.ts'
+import type { TurnOptions } from './turn-options.ts'
+import type { TurnServices } from './turn-services.ts'
+
+export interface AskedModel {
+  /** The client's name for it, or the default. */
+  readonly name: string
+  readonly target: Target
+}
+
+/** The model a request is for. Throws `model_not_allowed` before `model_not_found`: a key learns of no other models. */
+export function modelOf({ models, config }: TurnServices, principal: Principal, asked: string | undefined): AskedModel {
+  const name = asked ?? config.default_model
+  if (!matchesGlob(name, principal.models)) {
+    throw new GatewayError('model_not_allowed', `This key may not use the model ${name}.`, { param: 'model' })
+  }
+  const target = models.resolve(name)
+  if (target) return { name, target }
+  throw new GatewayError('model_not_found', `There is no model ${name}; GET /v1/models lists those there are.`, {
+    param: 'model'
+  })
+}
+
+/** The parameters of a request; a script for the simulator rides in them, and no other provider sends it on. */
+export function paramsOf(services: TurnServices, model: AskedModel, { script }: TurnOptions, params: Fields): Fields {
+  if (script === undefined) return params
+  const param = 'loopgate.script'
+  if (!services.allowScript) {
+    throw new GatewayError('unsupported_parameter', 'Scripts are switched off here (sim.allow_script).', { param })
+  }
+  if (model.target.model !== 'sim-script') {
+    throw new GatewayError('invalid_request', 'loopgate.script is for the model sim-script.', { param })
+  }
+  return { ...params, loopgate_script: script }
+}
+
+/** Several choices have no meaning in a loop on the server (W13). */
+export function refuseManyChoices({ n }: Fields, gatewayTools: number): void {
+  if (typeof n !== 'number' || n <= 1 || gatewayTools === 0) return
+  throw new GatewayError(
+    'invalid_request',
+    'n must be 1 while gateway tools are offered; loopgate.tools: [] offers none.',
+    {
+      param: 'n'
+    }
+  )
+}

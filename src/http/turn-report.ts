@@ -1,0 +1,88 @@
+import type { FastifyReply } from 'fastify'
+import type { Answer, Fields, Finish } from '../core/chat.ts'
+import type { TurnEvent } from '../core/events.ts'
+import type { RunRecord } from './run-record.ts'
+import { roundView, usageView } from './run-round.ts'
+import type { PreparedTurn } from './turn-prepare.ts'
+
+/** Ends that every client expects; any other is worth the `loopgate` object. */
+const ORDINARY: ReadonlySet<Finish> = new Set(['stop', 'length', 'content_filter', 'client_calls'])
+
+/** Figures of a turn as headers of its JSON answer (contract §3.4). */
+export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: Answer): void {
+  const { target, notes } = record
+  if (target) {
+    reply.header('x-loopgate-model', printable(target.model)).header('x-loopgate-provider', printable(target.provider))
+  }
+  reply
+    .header('x-loopgate-attempts', record.attempts)
+    .header('x-loopgate-rounds', record.roundCount)
+    .header('x-loopgate-tool-calls', record.toolCalls)
+    .header('x-loopgate-finish', finish)
+  if (notes.length > 0) reply.header('x-loopgate-notes', printable(notes.join(', ')))
+}
+
+/** A turn that ran a tool must not be sent again by an SDK that retries: the tool would run twice (W16). */
+export function forbidRetry(reply: FastifyReply, { toolCalls }: RunRecord): void {
+  if (toolCalls > 0) reply.header('x-should-retry', 'false')
+}
+
+/** Names of tools and models may hold what a header may not. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 2000)
+}
+
+/**
+ * The `loopgate` object of an answer (contract §3.4): when the request asks for it, or when there is something a
+ * client should not miss. Absent otherwise.
+ */
+export function reportOf({ turn, options, record }: PreparedTurn, answer: Answer): Fields | undefined {
+  const { include } = options
+  const isAsked = include.has('summary') || include.has('rounds')
+  if (!isAsked && ORDINARY.has(answer.finish) && record.notes.length === 0) return undefined
+  const { finish, limit, partialResults } = answer
+  return {
+    turn_id: turn.id,
+    session_id: turn.session.id,
+    finish,
+    ...(limit && { limit }),
+    rounds: record.roundCount,
+    tool_calls: record.toolCalls,
+    usage_estimated: record.isEstimated,
+    ...(partialResults && { partial_results: partialResults }),
+    notes: record.notes,
+    ...(include.has('rounds') && { round_list: [...record.rounds.values()].map(roundView) })
+  }
+}
+
+/** An event of the turn as `include: ["events"]` sends it; absent for those that are not sent. */
+export function eventView(event: TurnEvent, record: RunRecord): Fields | undefined {
+  switch (event.type) {
+    case 'round.start':
+      return { type: event.type, n: event.round }
+    case 'round.end': {
+      const round = record.rounds.get(event.round)
+      return {
+        type: event.type,
+        n: event.round,
+        usage: usageView(round?.usage, round?.isEstimated === true),
+        usage_so_far: usageView(record.usage, record.isEstimated)
+      }
+    }
+    case 'tool.start':
+      return { type: event.type, n: event.round, tool: event.tool, call_id: event.callId }
+    case 'tool.end':
+      return {
+        type: event.type,
+        n: event.round,
+        tool: event.tool,
+        call_id: event.callId,
+        is_error: event.status !== 'ok',
+        duration_ms: Math.round(event.durationMs)
+      }
+    case 'search':
+      return { type: event.type, n: event.round, found: event.found, duration_ms: Math.round(event.durationMs) }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,81 @@
+import type { Answer } from '../core/chat.ts'
+import { asGatewayError, GatewayError } from '../core/errors.ts'
+import type { Emit } from '../core/turn.ts'
+import { type Ending, runView, statusOf } from './run-view.ts'
+import type { PreparedTurn } from './turn-prepare.ts'
+import type { TurnServices } from './turn-services.ts'
+
+/** The Node SDK takes no call index above 127 (W6). */
+const MAX_CALLS = 128
+
+/**
+ * Runs a prepared turn and writes down what it did. Resolves once that is durable, where it has to be: before the last
+ * byte leaves (contract §4.11). Rejects with the error for the client; `client_closed` when there is none any more.
+ */
+export async function runTurn(services: TurnServices, prepared: PreparedTurn, emit?: Emit): Promise<Answer> {
+  let ending = await play(services, prepared, emit)
+  try {
+    await write(services, prepared, ending)
+  } catch (cause) {
+    // An answer whose record could not be kept is not given; a turn that had failed keeps its own error.
+    if (ending.answer) ending = failed(asGatewayError(cause))
+    else prepared.turn.log.error({ event: 'store.error', turn: prepared.turn.id, err: cause }, 'run view not written')
+  }
+  prepared.clock.done()
+  count(services, prepared, ending)
+  if (ending.answer) return ending.answer
+  throw ending.error
+}
+
+async function play({ chat }: TurnServices, prepared: PreparedTurn, emit: Emit | undefined): Promise<Ending> {
+  const { turn } = prepared
+  try {
+    const answer = await chat(emit ? { ...turn, emit } : turn)
+    if (answer.message.calls.length > MAX_CALLS) throw tooManyCalls()
+    return { status: statusOf(answer), httpStatus: 200, answer }
+  } catch (thrown) {
+    return failed(errorOf(thrown, prepared))
+  }
+}
+
+function tooManyCalls(): GatewayError {
+  return new GatewayError('upstream_invalid_response', `The upstream made more than ${MAX_CALLS} tool calls at once.`)
+}
+
+function failed(error: GatewayError): Ending {
+  const isCancelled = error.code === 'client_closed' || error.code === 'turn_cancelled'
+  return { status: isCancelled ? 'cancelled' : 'failed', httpStatus: error.status, error }
+}
+
+/** An aborted turn failed for the reason it was aborted for, whatever the part that noticed made of it. */
+function errorOf(thrown: unknown, { clock }: PreparedTurn): GatewayError {
+  const { signal } = clock
+  if (clock.isClientGone()) return asGatewayError(signal.reason)
+  const error = asGatewayError(thrown)
+  return signal.aborted && error.code === 'internal' ? asGatewayError(signal.reason) : error
+}
+
+async function write({ stores }: TurnServices, prepared: PreparedTurn, ending: Ending): Promise<void> {
+  const { head, record, isKept } = prepared
+  const { turnId: id, tenant, keyId, sessionId, createdAt } = head
+  const row = { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, ending) }
+  if (isKept) await stores.turns.save(row)
+  else stores.turns.saveLater(row)
+}
+
+function count({ metrics }: TurnServices, prepared: PreparedTurn, { status, answer }: Ending): void {
+  const { label, head, record, isStream } = prepared
+  const { firstOutputMs, durationMs } = record
+  metrics.turnEnd({
+    dialect: head.dialect,
+    model: label,
+    status,
+    finish: answer?.finish,
+    stream: isStream,
+    seconds: durationMs / 1000,
+    rounds: record.roundCount,
+    toolCalls: record.toolCalls,
+    overheadSeconds: Math.max(0, durationMs - record.waitedMs) / 1000,
+    ...(firstOutputMs !== undefined && { firstOutputSeconds: firstOutputMs / 1000 })
+  })
+}

@@ -1,0 +1,25 @@
+import type { Config } from '../config/schema.ts'
+import type { Models } from '../core/models.ts'
+import type { Model } from '../core/turn.ts'
+import type { Stores } from '../stores/contracts.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { AttachableTools } from './turn-tools.ts'
+
+/** What turns are made of and written to; the same for every dialect. */
+export interface TurnServices {
+  /** The whole chain. */
+  readonly chat: Model
+  readonly models: Pick<Models, 'resolve'>
+  readonly catalog: AttachableTools
+  readonly stores: Pick<Stores, 'sessions' | 'turns'>
+  readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
+  readonly config: TurnConfig
+  /** May requests script the model `sim-script`? */
+  readonly allowScript: boolean
+}
+
+/** The sections of the configuration that the edge reads. */
+export type TurnConfig = Pick<
+  Config,
+  'default_model' | 'loop' | 'limits' | 'session' | 'memory' | 'tool_search' | 'stream' | 'tools_attach'
+>

@@ -1,0 +1,119 @@
+import type { FastifyReply } from 'fastify'
+import type { Answer, Delta, Fields } from '../core/chat.ts'
+import { asGatewayError, type GatewayError } from '../core/errors.ts'
+import { SseWriter } from './sse-writer.ts'
+import type { PreparedTurn } from './turn-prepare.ts'
+import { eventView, forbidRetry, reportOf } from './turn-report.ts'
+import { runTurn } from './turn-run.ts'
+import type { TurnServices } from './turn-services.ts'
+
+/** How a dialect writes an answer as a stream. Each method returns the frames to send now; `''` means none. */
+export interface StreamEncoder {
+  start(): string
+  delta(delta: Delta): string
+  event(event: Fields): string
+  /** Everything that is left, the end mark included. May throw when what was sent cannot be brought to an end. */
+  end(answer: Answer, report: Fields | undefined): string
+  error(error: GatewayError): string
+}
+
+/**
+ * Runs a turn and streams its answer. The head is held until something visible is there or `stream.commit_ms` has
+ * passed, so that a failure before it keeps its status: then this rejects, and nothing was sent (W11). A failure after
+ * it becomes an error frame (W10). When the client has gone there is nobody to tell.
+ */
+export async function streamTurn(
+  services: TurnServices,
+  prepared: PreparedTurn,
+  { reply, encoder }: { readonly reply: FastifyReply; readonly encoder: StreamEncoder }
+): Promise<void> {
+  const stream = new TurnStream(services, prepared, reply, encoder)
+  try {
+    const answer = await runTurn(services, prepared, delta => stream.delta(delta))
+    stream.end(answer)
+  } catch (thrown) {
+    const error = asGatewayError(thrown)
+    if (prepared.clock.isClientGone()) stream.abandon()
+    else if (!stream.fail(error)) {
+      forbidRetry(reply, prepared.record)
+      throw error
+    } else if (error.code === 'internal')
+      prepared.turn.log.error({ event: 'turn.failed', err: error.cause }, error.message)
+  }
+}
+
+class TurnStream {
+  readonly #prepared: PreparedTurn
+  readonly #reply: FastifyReply
+  readonly #encoder: StreamEncoder
+  readonly #writer: () => SseWriter
+  readonly #deadline: NodeJS.Timeout
+  #committed: SseWriter | undefined
+  /** Frames that are nothing to see: they wait for the head. */
+  #held = ''
+
+  constructor(services: TurnServices, prepared: PreparedTurn, reply: FastifyReply, encoder: StreamEncoder) {
+    const { commit_ms: commitMs, keepalive_ms: keepaliveMs } = services.config.stream
+    this.#prepared = prepared
+    this.#reply = reply
+    this.#encoder = encoder
+    const isQuiet = reply.request.headers['x-loopgate-keepalive'] === 'off'
+    this.#writer = () =>
+      new SseWriter(reply.raw, {
+        signal: prepared.clock.signal,
+        ...(!isQuiet && { keepaliveMs }),
+        onBuffered: bytes => services.metrics.streamBuffered(bytes)
+      })
+    this.#deadline = setTimeout(() => this.#commit(), commitMs).unref()
+    if (prepared.options.include.has('events'))
+      prepared.onEvent = event => this.#tell(eventView(event, prepared.record))
+  }
+
+  delta(delta: Delta): undefined | Promise<void> {
+    const frames = this.#encoder.delta(delta)
+    if (frames === '') return undefined
+    if (delta.type === 'fields' && this.#committed === undefined) {
+      this.#held += frames
+      return undefined
+    }
+    this.#prepared.record.firstOutput()
+    return this.#commit().write(frames)
+  }
+
+  end(answer: Answer): void {
+    const frames = this.#encoder.end(answer, reportOf(this.#prepared, answer))
+    this.#commit().end(frames)
+  }
+
+  /** `false`: the head has not gone out, and the error may have its status. */
+  fail(error: GatewayError): boolean {
+    clearTimeout(this.#deadline)
+    if (this.#committed === undefined) return false
+    this.#committed.end(this.#encoder.error(error))
+    return true
+  }
+
+  abandon(): void {
+    clearTimeout(this.#deadline)
+    this.#reply.hijack()
+  }
+
+  #commit(): SseWriter {
+    if (this.#committed) return this.#committed
+    clearTimeout(this.#deadline)
+    this.#reply.header('cache-control', 'no-cache').hijack()
+    this.#reply.sse.sendHeaders(200)
+    this.#committed = this.#writer()
+    this.#committed.write(this.#encoder.start() + this.#held)
+    return this.#committed
+  }
+
+  #tell(event: Fields | undefined): void {
+    if (event === undefined) return
+    const frames = this.#encoder.event(event)
+    if (this.#committed) this.#committed.write(frames)
+    else this.#held += frames
+    if (event.type === 'round.end')
+      this.#prepared.turn.log.info({ event: 'round.end', turn: this.#prepared.turn.id, ...event })
+  }
+}

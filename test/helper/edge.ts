@@ -1,0 +1,140 @@
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import fastify, { type FastifyInstance } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { type ConfigInput, configSchema } from '../../src/config/schema.ts'
+import type { Tool } from '../../src/core/chat.ts'
+import type { TurnEvent } from '../../src/core/events.ts'
+import type { Target } from '../../src/core/models.ts'
+import type { Principal } from '../../src/core/principal.ts'
+import type { Model } from '../../src/core/turn.ts'
+import { groundRules } from '../../src/http/ground-rules.ts'
+import { models } from '../../src/http/models.ts'
+import { openaiChat } from '../../src/http/openai-chat.ts'
+import type { TurnServices } from '../../src/http/turn-services.ts'
+import type { StoredTurn, TurnRow } from '../../src/stores/contracts.ts'
+import type { EndedTurn } from '../../src/telemetry/metrics.ts'
+
+export const aPrincipal: Principal = {
+  tenant: 'default',
+  key: 'key_1',
+  roles: new Set(['chat']),
+  models: ['*'],
+  tools: { allow: ['*'], deny: [] }
+}
+
+export interface EdgeOptions {
+  readonly config?: ConfigInput
+  readonly tools?: ReadonlyMap<string, Tool>
+  readonly principal?: Principal
+  readonly targets?: Readonly<Record<string, Target>>
+  readonly allowScript?: boolean
+  /** Turns of sessions that wait, by session key. */
+  readonly waiting?: readonly StoredTurn[]
+  readonly saveFails?: unknown
+}
+
+/** The edge of the gateway on a real socket, around any model; what it writes and tells is kept. */
+export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Edge> {
+  const saved: { row: TurnRow; how: 'save' | 'saveLater' }[] = []
+  const events: TurnEvent[] = []
+  const ended: EndedTurn[] = []
+  const buffered: number[] = []
+  const attached: unknown[] = []
+  const targets: Readonly<Record<string, Target>> = options.targets ?? { sim: { provider: 'sim', model: 'sim' } }
+  const services: TurnServices = {
+    chat,
+    models: { resolve: name => targets[name] },
+    catalog: {
+      toolsFor: (_principal, attach) => {
+        attached.push(attach)
+        return options.tools ?? new Map()
+      }
+    },
+    stores: {
+      turns: {
+        save: async row => {
+          if (options.saveFails) throw options.saveFails
+          saved.push({ row, how: 'save' })
+        },
+        saveLater: row => void saved.push({ row, how: 'saveLater' }),
+        get: async () => undefined,
+        sweep: async () => 0
+      },
+      sessions: { turns: async () => options.waiting ?? [] } as unknown as TurnServices['stores']['sessions']
+    },
+    metrics: {
+      turnEvent: event => void events.push(event),
+      turnEnd: turn => void ended.push(turn),
+      streamBuffered: bytes => void buffered.push(bytes)
+    },
+    config: configSchema.parse(options.config ?? {}),
+    allowScript: options.allowScript ?? false
+  }
+  const app = fastify({ bodyLimit: 65_536 })
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  groundRules(app)
+  app.decorateRequest('principal')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.setDecorator('principal', options.principal ?? aPrincipal)
+    done()
+  })
+  await app.register(openaiChat, services)
+  const list = () => Object.keys(targets).map(id => ({ id, ownedBy: 'sim', created: 1 }))
+  await app.register(models, { models: { list } })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    app,
+    url: `http://127.0.0.1:${port}`,
+    saved,
+    views: () => saved.map(({ row }) => JSON.parse(row.view)),
+    events,
+    ended,
+    buffered,
+    attached,
+    dial: () => connect(port, '127.0.0.1'),
+    close: () => app.close()
+  }
+}
+
+export interface Edge {
+  readonly app: FastifyInstance
+  readonly url: string
+  readonly saved: readonly { row: TurnRow; how: 'save' | 'saveLater' }[]
+  /** Run views written so far. */
+  readonly views: () => ReturnType<typeof JSON.parse>[]
+  readonly events: readonly TurnEvent[]
+  readonly ended: readonly EndedTurn[]
+  /** What `metrics.streamBuffered` was told. */
+  readonly buffered: readonly number[]
+  /** What the catalog was asked to attach. */
+  readonly attached: readonly unknown[]
+  readonly dial: () => Socket
+  close(): Promise<void>
+}
+
+/** POSTs a chat completion; `model` and one question are filled in. */
+export function post(edge: Edge, body: object = {}, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${edge.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'sim', messages: [{ role: 'user', content: 'How many BX-1?' }], ...body })
+  })
+}
+
+/** The same over a bare socket, for clients that leave or do not read. */
+export function send(socket: Socket, body: object, headers: Record<string, string> = {}): void {
+  const text = JSON.stringify({ model: 'sim', messages: [{ role: 'user', content: 'hi' }], ...body })
+  const lines = Object.entries({ host: 'localhost', 'content-type': 'application/json', ...headers })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+}
+
+/** The `data:` of each frame, parsed; `[DONE]` as text. */
+export function framesOf(text: string): ReturnType<typeof JSON.parse>[] {
+  return text
+    .split('\n\n')
+    .filter(frame => frame.startsWith('data: '))
+    .map(frame => (frame === 'data: [DONE]' ? '[DONE]' : JSON.parse(frame.slice(6))))
+}
