@@ -5,7 +5,7 @@ import t from 'tap'
 /** What a folder of `src` may import: folders or files of ours, and packages. `node:` is open to all, also to core. */
 const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly string[] }> = {
   core: { ours: [], packages: [] },
-  laws: { ours: ['core'], packages: [] },
+  laws: { ours: ['core', 'advisors', 'tools/guards'], packages: [] },
   stores: { ours: ['core'], packages: ['kysely', 'lru-cache'] },
   dialects: { ours: ['core'], packages: ['openai', '@anthropic-ai/sdk'] },
   providers: { ours: ['core'], packages: ['undici', 'openai', '@anthropic-ai/sdk'] },
@@ -13,7 +13,7 @@ const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly stri
   advisors: { ours: ['core', 'stores/contracts.ts', 'egress'], packages: [] },
   tools: {
     ours: ['core', 'stores/contracts.ts', 'egress'],
-    packages: ['undici', 'ajv', 're2js', 'stemmer', 'lru-cache']
+    packages: ['undici', 'ajv', 're2js', 'stemmer', 'lru-cache', 'zod']
   },
   egress: { ours: ['core'], packages: ['undici', 'ipaddr.js'] },
   access: { ours: ['core', 'stores/contracts.ts', 'egress'], packages: [] },

@@ -1,0 +1,141 @@
+import type { z } from 'zod'
+import { GatewayError } from '../core/errors.ts'
+import type { Egress } from '../egress/guarded-dispatchers.ts'
+import { completeDefinition } from './complete-definition.ts'
+import { type ToolBody, type ToolDefaults, type ToolDefinition, toolBody } from './definition.ts'
+import { admitHeaders } from './header-admission.ts'
+import { admitSchema } from './schema-admission.ts'
+import { givesOrders, shownText } from './shown-text.ts'
+import { isSigningSecret } from './signing.ts'
+
+export interface AdmissionOptions {
+  readonly egress: Pick<Egress, 'policies' | 'judgeUrl'>
+  /** Names of the gateway's own tools; `loopgate_*` is always reserved. */
+  readonly reserved: readonly string[]
+  readonly defaults?: ToolDefaults
+}
+
+/** Who declares the tool: the operator in the file (or the demonstration), or somebody over the API. */
+export type Declarer = 'file' | 'admin' | 'tool-admin'
+
+export interface Admitted {
+  readonly definition: ToolDefinition
+  /** As given; a bearer token or header value, and for tools of the file the signing secret. */
+  readonly secrets: { readonly auth?: string; readonly signing?: string }
+  /** Where an admin wants it. */
+  readonly tenant?: string
+}
+
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$/
+const MAX_TEXT = 1024
+
+/**
+ * Checks a registration and fills it in (contract §6.1). Throws a `GatewayError` with the field as `param` and the
+ * contract's `reason`. Whether the name is free is the catalog's to say.
+ */
+export function admitTool(body: unknown, declarer: Declarer, options: AdmissionOptions): Admitted {
+  const parsed = toolBody.safeParse(body)
+  if (!parsed.success) throw malformed(parsed.error.issues[0])
+  const { signing, tenant, auth } = parsed.data
+  const definition = completeDefinition(cleaned(parsed.data), options.defaults ?? {})
+  admitName(definition.name, options.reserved)
+  admitPolicy(definition, declarer, options.egress)
+  admitUrl(definition, options.egress)
+  admitHeaders(definition, auth !== undefined && 'secret' in auth ? auth.secret : undefined)
+  admitTexts(definition)
+  admitSchema(definition.input_schema, 'input_schema')
+  if (definition.output_schema !== undefined) admitSchema(definition.output_schema, 'output_schema')
+  admitSigning(signing?.secret, declarer)
+  const secret = auth !== undefined && 'secret' in auth ? auth.secret : undefined
+  return {
+    definition,
+    secrets: { ...(secret !== undefined && { auth: secret }), ...(signing && { signing: signing.secret }) },
+    ...(tenant !== undefined && { tenant })
+  }
+}
+
+/** What people should look at before they trust the tool. */
+export function flagsOf({ title = '', description = '', input_schema }: ToolDefinition): readonly string[] {
+  return givesOrders(`${title}\n${description}\n${JSON.stringify(input_schema)}`) ? ['imperative_text'] : []
+}
+
+function malformed(issue: z.core.$ZodIssue | undefined): GatewayError {
+  const path = (issue?.path ?? []).map(String)
+  if (issue?.code === 'unrecognized_keys') {
+    const param = [...path, issue.keys[0] ?? ''].join('.')
+    return new GatewayError(
+      'invalid_request',
+      `${param} is not a field of a tool that this version knows; leave it out.`,
+      {
+        param
+      }
+    )
+  }
+  const param = path.join('.')
+  const place = param === '' ? 'The registration' : param
+  return new GatewayError('invalid_request', `${place} is not right: ${issue?.message ?? 'it cannot be read'}.`, {
+    ...(param !== '' && { param })
+  })
+}
+
+function cleaned(body: ToolBody): ToolBody {
+  const { title, description } = body
+  return {
+    ...body,
+    ...(title !== undefined && { title: shownText(title) }),
+    ...(description !== undefined && { description: shownText(description) })
+  }
+}
+
+function admitName(name: string, reserved: readonly string[]): void {
+  if (!NAME.test(name)) {
+    throw rejected('charset', 'name', 'name must be 1 to 63 of A-Z a-z 0-9 _ - and begin with a letter or _.')
+  }
+  const folded = name.toLowerCase()
+  if (folded.startsWith('loopgate_') || reserved.some(each => each.toLowerCase() === folded)) {
+    throw rejected('reserved', 'name', `The name ${name} is reserved for the gateway; choose another.`)
+  }
+}
+
+function admitPolicy({ endpoint }: ToolDefinition, declarer: Declarer, egress: AdmissionOptions['egress']): void {
+  const param = 'endpoint.egress_policy'
+  const known =
+    egress.policies.includes(endpoint.egress_policy) || (declarer === 'file' && endpoint.egress_policy === 'demo')
+  if (!known) {
+    const names = egress.policies.join(', ')
+    throw rejected('egress_policy', param, `There is no egress policy ${endpoint.egress_policy}; there are ${names}.`)
+  }
+  if (endpoint.egress_policy !== 'public' && declarer === 'tool-admin') {
+    throw new GatewayError('role_required', `The egress policy ${endpoint.egress_policy} needs the role admin.`, {
+      param
+    })
+  }
+}
+
+function admitUrl({ endpoint }: ToolDefinition, egress: AdmissionOptions['egress']): void {
+  const refusal = egress.judgeUrl(endpoint.url, endpoint.egress_policy)
+  if (refusal === undefined) return
+  const { reason, message } = refusal
+  throw new GatewayError('tool_url_rejected', `endpoint.url ${message}.`, { param: 'endpoint.url', reason })
+}
+
+function admitTexts(definition: ToolDefinition): void {
+  for (const param of ['title', 'description'] as const) {
+    if ((definition[param] ?? '').length <= MAX_TEXT) continue
+    throw rejected('text_length', param, `${param} must have at most ${MAX_TEXT} characters.`)
+  }
+}
+
+function admitSigning(secret: string | undefined, declarer: Declarer): void {
+  if (secret === undefined) return
+  if (declarer !== 'file') {
+    throw rejected('signing', 'signing', 'The signing secret of a registered tool is generated; leave signing out.')
+  }
+  if (!isSigningSecret(secret)) {
+    throw rejected('signing', 'signing.secret', 'signing.secret must be whsec_ and 24 to 64 bytes in base64.')
+  }
+}
+
+function rejected(reason: string, param: string, message: string): GatewayError {
+  return new GatewayError('tool_rejected', message, { param, reason })
+}
