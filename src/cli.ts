@@ -4,7 +4,8 @@ import { run } from './cli/run.ts'
 
 const code = await run(process.argv.slice(2), {
   out: text => void process.stdout.write(text),
-  err: text => void process.stderr.write(text)
+  err: text => void process.stderr.write(text),
+  start: async options => (await import('./server.ts')).serve(options)
 })
 // A gateway that listens lives on; whatever failed may have left something open that must not keep the process.
 if (code !== 0) process.exit(code)

@@ -4,11 +4,17 @@ import { cases } from './cases.ts'
 import { check } from './check.ts'
 import { COMMANDS, help } from './help.ts'
 import type { Output } from './output.ts'
-import { serve } from './serve.ts'
+import { type Start, serve } from './serve.ts'
 import { UsageError } from './usage-error.ts'
 
+/** What the command line needs of its process. */
+export interface Process extends Output {
+  /** Starts the gateway; resolves to 0 once it listens, else to the exit code. */
+  readonly start: (options: Start) => Promise<number>
+}
+
 /** `args` without node and script. Resolves to the exit code; 2 for wrong usage, told on `err`. */
-export async function run(args: readonly string[], output: Output): Promise<number> {
+export async function run(args: readonly string[], output: Process): Promise<number> {
   try {
     return await dispatch(args, output)
   } catch (error) {
@@ -19,11 +25,11 @@ export async function run(args: readonly string[], output: Output): Promise<numb
   }
 }
 
-async function dispatch([command, ...args]: readonly string[], output: Output): Promise<number> {
+async function dispatch([command, ...args]: readonly string[], output: Process): Promise<number> {
   if (command === undefined) throw new UsageError(`Which command? There are ${COMMANDS.join(', ')}.`)
   if (command === 'help' || command === '--help' || command === '-h') return teach(args[0], output)
   if (args.includes('--help') || args.includes('-h')) return teach(command, output)
-  if (command === 'serve') return serve(args)
+  if (command === 'serve') return serve(args, output.start)
   if (command === 'check') return check(args, output)
   if (command === 'cases') return cases(args)
   throw unknown(command)

@@ -8,15 +8,24 @@ const OPTIONS = {
   'port-file': { type: 'string' }
 } as const
 
-/** `loopgate serve`: resolves once the gateway listens (0), or to the exit code of a start that failed. */
-export async function serve(args: readonly string[]): Promise<number> {
+/** What `serve` was told; absent fields are the file's to say. */
+export interface Start {
+  readonly config?: string | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly portFile?: string | undefined
+}
+
+/**
+ * `loopgate serve`: `start` loads and starts the gateway (only then: check and help stay quick). Resolves once it
+ * listens (0), or to the exit code of a start that failed.
+ */
+export function serve(args: readonly string[], start: (options: Start) => Promise<number>): Promise<number> {
   const { values, positionals } = optionsOf('serve', args, OPTIONS)
   if (positionals.length > 0) throw new UsageError(`serve takes no word such as ${positionals[0]}.`, 'serve')
   if (values.host === '') throw new UsageError('--host needs an address.', 'serve')
   const port = portOf(values.port)
-  // Everything the gateway is made of loads only here: check and help stay quick.
-  const server = await import('../server.ts')
-  return server.serve({ config: values.config, host: values.host, port, portFile: values['port-file'] })
+  return start({ config: values.config, host: values.host, port, portFile: values['port-file'] })
 }
 
 function portOf(text: string | undefined): number | undefined {

@@ -2,6 +2,7 @@ import { matchesGlob } from '../core/glob.ts'
 import { chainProblems } from './chain-check.ts'
 import type { Path } from './path.ts'
 import type { Config } from './schema.ts'
+import { toolProblems } from './tool-problems.ts'
 
 export interface Wrong {
   readonly path: Path
@@ -22,7 +23,8 @@ export function crossChecks(config: Config, lost: ReadonlySet<string> = new Set(
     ...chainProblems(config.chain),
     ...waits(config),
     ...keys(config),
-    ...searchResults(config)
+    ...searchResults(config),
+    ...(lost.has('egress') || lost.has('tool_defaults') ? [] : toolProblems(config))
   ]
 }
 

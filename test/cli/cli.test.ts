@@ -4,8 +4,13 @@ import { run } from '../../src/cli/run.ts'
 async function loopgate(...args: string[]) {
   const out: string[] = []
   const err: string[] = []
-  const code = await run(args, { out: text => void out.push(text), err: text => void err.push(text) })
-  return { code, out: out.join(''), err: err.join('') }
+  const started: object[] = []
+  const code = await run(args, {
+    out: text => void out.push(text),
+    err: text => void err.push(text),
+    start: async options => started.push(options) - 1
+  })
+  return { code, out: out.join(''), err: err.join(''), started }
 }
 
 t.test('help teaches', async t => {
@@ -37,12 +42,19 @@ t.test('wrong usage: exit 2, and a way on', async t => {
     t.match(await loopgate(...args), { code: 2, out: '', err: message }, args.join(' '))
 })
 
+t.test('serve: what it is told reaches the gateway', async t => {
+  t.match(await loopgate('serve'), { code: 0, started: [{}] })
+  const { started } = await loopgate('serve', '--config', 'a.yaml', '--host', '::1', '--port', '0', '--port-file', 'p')
+  t.strictSame(started, [{ config: 'a.yaml', host: '::1', port: 0, portFile: 'p' }])
+})
+
 t.test('check: the effective configuration, or everything that is wrong', async t => {
   const sound = await loopgate('check', '--config', 'config/gateway.yaml')
   t.match(sound, { code: 0, out: /^# effective configuration \(config\/gateway.yaml\)/, err: '' })
   t.match(sound.out, 'keepalive_ms: 15000')
   const broken = file(t, 'server: { prt: 1 }\nlog: { level: loud }')
   t.strictSame(await loopgate('check', '--config', broken), {
+    started: [],
     code: 1,
     out: '',
     err:

@@ -180,6 +180,33 @@ t.test('names must exist, be unique and fit together', async t => {
   t.match(errors(t, `keys: [{ id: a, key: "${key}", key_sha256: ${sha} }]`), [/needs exactly one/])
 })
 
+t.test('tools of the file keep the rules of every registration', async t => {
+  const text = `tools:
+  - name: a
+    endpoint: { url: "http://tools.example.com/a" }
+  - name: A
+    endpoint: { url: "https://tools.example.com/b", timeout_ms: 5 }
+  - { name: toolSearchTool, endpoint: { url: "https://tools.example.com/c" } }
+  - { name: d, endpoint: { url: "https://10.0.0.1/d" }, limitz: {} }
+  - { name: e, endpoint: { url: "http://10.0.0.1/e", egress_policy: internal } }
+`
+  t.match(errors(t, text.replace(', timeout_ms: 5', '').replace(', limitz: {}', '')), [
+    'gateway.yaml:3 tools[0].endpoint.url: must be https (egress policy public)',
+    'gateway.yaml:4 tools[1].name: is the name of tools[0] too; each must have its own',
+    /^gateway.yaml:6 tools\[2\].name: .*reserved/,
+    /^gateway.yaml:7 tools\[3\].endpoint.url: /
+  ])
+  t.match(errors(t, text), [
+    'gateway.yaml:3 tools[0].endpoint.url: must be https (egress policy public)',
+    'gateway.yaml:4 tools[1].name: is the name of tools[0] too; each must have its own',
+    'gateway.yaml:5 tools[1].endpoint.timeout_ms: must be 100 to 120000',
+    /^gateway.yaml:6 /,
+    /^gateway.yaml:7 tools\[3\].limitz: is not an option \(did you mean limits\?\)/,
+    /^gateway.yaml:7 tools\[3\].endpoint.url: /
+  ])
+  t.match(errors(t, 'tool_defaults: { endpoint: { url: x } }'), [/tool_defaults.endpoint.url: is not an option/])
+})
+
 t.test('a gateway does not stand open on a network without any key', async t => {
   t.match(errors(t, 'server: { host: 0.0.0.0 }'), [/^gateway.yaml:1 server.host: 0.0.0.0 is not a loopback address/])
   t.strictSame(errors(t, 'server: { host: 0.0.0.0 }', { LOOPGATE_ADMIN_KEY: 'k'.repeat(16) }), [])
@@ -205,15 +232,17 @@ t.test('what is no YAML is told with its line', async t => {
 
 t.test('secrets are never shown, neither in errors nor in the effective configuration', async t => {
   const secret = 'sup3r-secret-value'
+  const signing = `whsec_${Buffer.from(secret.repeat(2)).toString('base64')}`
   const text = `
 auth: { admin_key: "${secret}" }
 default_model: up/m
 providers: [{ name: up, kind: openai, api_keys: ["${secret}"], headers: { x-api-key: "${secret}", x-team: blue } }]
 keys: [{ id: a, key: "${secret}-a" }]
-tools: [{ name: x, auth: { type: bearer, secret: "${secret}" }, signing: { secret: "${secret}" } }]
+tools: [{ name: x, endpoint: { url: "https://tools.example.com/x" }, auth: { type: bearer, secret: "${secret}" }, signing: { secret: "${signing}" } }]
 `
   const shown = effectiveYaml(read(t, text).config)
   t.notMatch(shown, secret)
+  t.notMatch(shown, 'whsec_')
   t.match(shown, 'x-team: blue')
   t.match(shown, 'admin_key: "***"')
   t.match(shown, 'key_file: ./data/kek')

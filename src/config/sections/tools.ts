@@ -1,5 +1,6 @@
 /** The tools of the file and what they may reach. */
 import { z } from 'zod'
+import { toolBody, toolDefaults } from '../../tools/definition.ts'
 
 const port = z.int().min(1).max(65_535)
 
@@ -8,9 +9,9 @@ export const toolSections = {
     .enum(['all', 'none'])
     .default('all')
     .describe('Gateway tools of a request that says nothing: all its key may use, or none.'),
-  tool_defaults: z.looseObject({}).default({}).describe('Any field of a tool; holds where the tool says nothing.'),
+  tool_defaults: toolDefaults.prefault({}).describe('Any field of a tool; holds where the tool says nothing.'),
   tools: z
-    .array(z.looseObject({ name: z.string().describe('The function name.') }))
+    .array(toolBody.omit({ tenant: true }))
     .max(100_000)
     .default([])
     .describe('Webhook tools, with the fields of POST /v1/tools. They exist in every tenant.'),

@@ -1,0 +1,40 @@
+import { fileToolProblems } from '../tools/file-admission.ts'
+import type { Path } from './path.ts'
+import type { Config } from './schema.ts'
+
+interface Wrong {
+  readonly path: Path
+  readonly message: string
+}
+
+/** What the tools of the file break: the rules of every registration, and one name twice (case ignored). */
+export function toolProblems({ tools, tool_defaults, tool_search, egress, server }: Config): Wrong[] {
+  const policies = Object.fromEntries(
+    Object.entries(egress.policies).map(([name, policy]) => [
+      name,
+      {
+        allowHttp: policy.allow_http,
+        allowPrivate: 'allow_private' in policy && policy.allow_private,
+        ports: policy.ports
+      }
+    ])
+  )
+  const problems = fileToolProblems(tools, {
+    egress: { policies, denyCidrs: egress.deny_cidrs, publicUrl: server.public_url },
+    reserved: [tool_search.tool_name],
+    defaults: tool_defaults
+  })
+  const broken = problems.map(({ index, param, message }) => ({
+    path: ['tools', index, ...(param === '' ? [] : param.split('.'))],
+    message
+  }))
+  const first = new Map<string, number>()
+  const twice = tools.flatMap(({ name }, i): Wrong[] => {
+    const earlier = first.get(name.toLowerCase())
+    if (earlier === undefined) first.set(name.toLowerCase(), i)
+    return earlier === undefined
+      ? []
+      : [{ path: ['tools', i, 'name'], message: `is the name of tools[${earlier}] too; each must have its own` }]
+  })
+  return [...broken, ...twice]
+}
