@@ -1,13 +1,13 @@
 /** What the search tool would find, for people and evaluations; nothing is revealed and nothing stored. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { FastifyPluginCallback } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { TurnEvent } from '../core/events.ts'
-import type { Found, IndexKind, ToolFinder, ToolView } from '../core/finder.ts'
+import type { IndexKind, ToolFinder, ToolView } from '../core/finder.ts'
 import { clampResults, maxResultsOf } from '../core/max-results.ts'
 import type { Principal } from '../core/principal.ts'
-import type { AuthLevel } from './auth.ts'
 import type { AttachableTools } from './turn-tools.ts'
 
 export interface ToolSearchRouteOptions {
@@ -19,7 +19,6 @@ export interface ToolSearchRouteOptions {
   readonly tell: (event: TurnEvent) => void
 }
 
-const WITH_KEY = { config: { auth: 'key' satisfies AuthLevel } }
 const MAX_QUERIES = 1_000
 /** A batch of queries holds the event loop for this long at most, plus one query. */
 const BATCH_MS = 5
@@ -47,7 +46,7 @@ const body = z
   })
   .meta({ id: 'ToolSearchRequest' })
 
-type Body = z.infer<typeof body>
+type Body = z.output<typeof body>
 
 const found = z
   .object({
@@ -64,29 +63,30 @@ const found = z
   })
   .meta({ id: 'FoundTools' })
 
+type FoundTools = z.output<typeof found>
+
 const answer = z.union([found, z.object({ results: z.array(found).describe('One for each query, in order.') })])
 
 /** `POST /v1/tools/search` (contract §2.2). Throws `invalid_request` and `role_required`. */
 export const toolSearchRoute: FastifyPluginCallback<ToolSearchRouteOptions> = (app, options, done) => {
   const numbers = maxResultsOf(options.results)
-  app.post<{ Body: Body }>(
-    '/v1/tools/search',
-    {
-      ...WITH_KEY,
-      schema: { tags: ['tools'], summary: 'Find tools by words', body, response: { 200: answer } }
-    },
-    async (request, reply) => {
-      const view = viewFor(request.body, request.getDecorator<Principal>('principal'), options)
-      const maxResults = clampResults(request.body.max_results, numbers)
-      const search = (query: string): Found => searched(view, query, maxResults, options.tell)
-      const { query, queries } = request.body
-      if (query !== undefined && queries === undefined) return search(query)
-      if (query === undefined && queries !== undefined) {
-        return { results: await inBatches(queries, search, () => reply.raw.destroyed) }
+  app
+    .withTypeProvider<ZodTypeProvider>()
+    .post(
+      '/v1/tools/search',
+      { config: { auth: 'key' }, schema: { summary: 'Find tools by words', body, response: { 200: answer } } },
+      async (request, reply) => {
+        const view = viewFor(request.body, request.getDecorator<Principal>('principal'), options)
+        const maxResults = clampResults(request.body.max_results, numbers)
+        const search = (query: string): FoundTools => searched(view, query, maxResults, options.tell)
+        const { query, queries } = request.body
+        if (query !== undefined && queries === undefined) return search(query)
+        if (query === undefined && queries !== undefined) {
+          return { results: await inBatches(queries, search, () => reply.raw.destroyed) }
+        }
+        throw new GatewayError('invalid_request', 'Give either query or queries.', { param: 'query' })
       }
-      throw new GatewayError('invalid_request', 'Give either query or queries.', { param: 'query' })
-    }
-  )
+    )
   done()
 }
 
@@ -109,22 +109,22 @@ function viewFor({ tools, index }: Body, principal: Principal, { finder, catalog
   )
 }
 
-function searched(view: ToolView, query: string, maxResults: number, tell: (event: TurnEvent) => void): Found {
+function searched(view: ToolView, query: string, maxResults: number, tell: (event: TurnEvent) => void): FoundTools {
   const startedAt = performance.now()
-  const answer = view.search(query, { maxResults })
-  const names = answer.results.map(({ name }) => name)
+  const { form, results } = view.search(query, { maxResults })
+  const names = results.map(({ name }) => name)
   const durationMs = performance.now() - startedAt
-  tell({ type: 'search', round: 0, index: view.kind, form: answer.form, found: names, durationMs })
-  return answer
+  tell({ type: 'search', round: 0, index: view.kind, form, found: names, durationMs })
+  return { form, results: results.map(hit => ({ ...hit, matched: [...hit.matched] })) }
 }
 
 /** Lets other requests run in between; stops when nobody waits for the answer any more. */
 async function inBatches(
   queries: readonly string[],
-  search: (query: string) => Found,
+  search: (query: string) => FoundTools,
   isGone: () => boolean
-): Promise<Found[]> {
-  const found: Found[] = []
+): Promise<FoundTools[]> {
+  const found: FoundTools[] = []
   let begun = performance.now()
   for (const query of queries) {
     found.push(search(query))
