@@ -156,6 +156,7 @@ function stopOnSignal(app: App, output: Output, drainMs: number): void {
     if (err) log.fatal({ event: 'server.failed', err })
     log.info({ event: 'server.stopping', signal, drain_ms: drainMs })
     await app.drain(drainMs)
+    // What still runs is cut now; its turn takes that as its client's leaving.
     await app.close()
     output.flush()
   })
@@ -166,7 +167,9 @@ function failed(error: unknown): number {
   const { code, syscall, message, stack } = error as NodeJS.ErrnoException
   if (error instanceof ConfigError) process.stderr.write(`${message}\n`)
   else if (error instanceof GatewayError) process.stderr.write(`The gateway cannot start: ${message}\n`)
-  else if (syscall === 'listen') process.stderr.write(`The gateway cannot listen (${code}): ${message}\n`)
+  else if (code === 'EADDRINUSE')
+    process.stderr.write(`${message}: choose another port with --port; 0 = any free one\n`)
+  else if (syscall === 'listen') process.stderr.write(`The gateway cannot listen: ${message}\n`)
   else process.stderr.write(`The gateway cannot start: ${stack ?? String(error)}\n`)
   const isStore = error instanceof GatewayError && error.code === 'store_unavailable'
   return syscall !== undefined || isStore ? 4 : 1

@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+
+const PROGRAM = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+
+interface Started {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Exit code, once the process has ended. */
+  readonly exit: Promise<number | null>
+  /** The URL of the first line, once it is there. */
+  readonly url: Promise<string>
+}
+
+/** `loopgate serve` in an own folder, without any variable of ours. */
+function serve(t: Test, cwd: string, ...args: string[]): Started {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(LOOPGATE|OPENAI)_/.test(name)))
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const out: string[] = []
+  const err: string[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  promise.catch(() => {})
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out.push(text)
+    const [first, rest] = out.join('').split('\n')
+    if (first !== undefined && rest !== undefined) resolve((JSON.parse(first) as { url: string }).url)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void err.push(text))
+  const exit = once(child, 'close').then(([code]) => {
+    reject(new Error(`ended with ${code}: ${err.join('')}`))
+    return code as number | null
+  })
+  return { child, stdout: () => out.join(''), stderr: () => err.join(''), exit, url: promise }
+}
+
+const FILE = `
+default_model: sim-script
+providers: [{ name: sim, kind: sim }]
+demo: { enabled: false }
+server: { drain_ms: 8000 }
+`
+
+/** A turn that takes this long. */
+function slowTurn(url: string, ms: number): Promise<Response> {
+  const body = { messages: [{ role: 'user', content: 'hi' }], loopgate: { script: [{ text: 'done', delay_ms: ms }] } }
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(body)
+  })
+}
+
+async function ready(url: string): Promise<number> {
+  const response = await fetch(`${url}/readyz`, { headers: { connection: 'close' } })
+  await response.text()
+  return response.status
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+t.test('without a file: one command, and a curl line that works', async t => {
+  const dir = t.testdir({})
+  const gateway = serve(t, dir, '--port', '0', '--port-file', 'port')
+  const url = await gateway.url
+  const [first = ''] = gateway.stdout().split('\n')
+  t.match(JSON.parse(first), { level: 'info', event: 'server.listening', url: /^http:\/\/127\.0\.0\.1:\d+$/ })
+  t.equal(readFileSync(join(dir, 'port'), 'utf8'), `${new URL(url).port}\n`)
+  t.notOk(existsSync(join(dir, 'port.tmp')))
+  t.equal(await ready(url), 200)
+
+  for (let i = 0; i < 50 && !gateway.stdout().includes('curl'); i++) await pause(20)
+  const line = /^ {2}curl -N (\S+) -H '([^:]+): ([^']+)' -d '([^']+)'$/m.exec(gateway.stdout())
+  t.ok(line, gateway.stdout())
+  const [, to = '', name = '', value = '', body = ''] = line ?? []
+  const answer = await fetch(to, { method: 'POST', headers: { [name]: value }, body })
+  t.equal(answer.status, 200)
+  t.match(await answer.text(), /data: \[DONE\]/)
+
+  gateway.child.kill('SIGINT')
+  t.equal(await gateway.exit, 0)
+  t.match(gateway.stdout(), /"event":"server.stopping","signal":"SIGINT"/)
+})
+
+t.test('exit 1: the configuration is wrong, and every error is told', async t => {
+  const dir = t.testdir({ 'gateway.yaml': 'server: { prt: 1 }\nlog: { level: loud }\n' })
+  const broken = serve(t, dir)
+  t.equal(await broken.exit, 1)
+  t.equal(broken.stdout(), '')
+  t.match(broken.stderr(), /^gateway.yaml:1 server.prt: .*\ngateway.yaml:2 log.level: .*\n$/)
+
+  const open = serve(t, t.testdir({}), '--host', '0.0.0.0', '--port', '0')
+  t.equal(await open.exit, 1)
+  t.match(open.stderr(), /0.0.0.0 is not a loopback address and there is no key/)
+})
+
+t.test('exit 2: wrong usage', async t => {
+  const wrong = serve(t, t.testdir({}), '--prot', '0')
+  t.equal(await wrong.exit, 2)
+  t.match(wrong.stderr(), /Unknown option '--prot'/)
+})
+
+t.test('exit 4: it cannot listen, or cannot have its store', async t => {
+  const other = createServer()
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const taken = serve(t, t.testdir({}), '--port', String(port))
+  t.equal(await taken.exit, 4)
+  t.match(taken.stderr(), /EADDRINUSE.*choose another port/)
+
+  const dir = t.testdir({ 'gateway.yaml': `${FILE}store: { path: file/loopgate.db }\n`, file: '' })
+  const storeless = serve(t, dir, '--port', '0')
+  t.equal(await storeless.exit, 4, storeless.stderr())
+})
+
+t.test('SIGTERM: not ready, no new turns, running ones finish, exit 0', async t => {
+  const gateway = serve(t, t.testdir({ 'gateway.yaml': FILE }), '--port', '0')
+  const url = await gateway.url
+  const running = slowTurn(url, 1500)
+  await pause(400)
+  gateway.child.kill('SIGTERM')
+  await pause(200)
+  t.equal(await ready(url), 503)
+  const refused = await slowTurn(url, 0)
+  t.equal(refused.status, 503)
+  t.match(await refused.json(), { error: { code: 'shutting_down' } })
+  const answer = await running
+  t.match(await answer.json(), { choices: [{ message: { content: 'done' } }] })
+  t.equal(await gateway.exit, 0)
+})
+
+t.test('a turn that outlasts drain_ms is cut; a second signal ends all at once', async t => {
+  const dir = t.testdir({ 'gateway.yaml': FILE.replace('8000', '300') })
+  const patient = serve(t, dir, '--port', '0')
+  const cut = slowTurn(await patient.url, 20_000)
+  cut.catch(() => {})
+  await pause(400)
+  const startedAt = Date.now()
+  patient.child.kill('SIGTERM')
+  t.equal(await patient.exit, 0)
+  t.ok(Date.now() - startedAt < 4000, `${Date.now() - startedAt} ms`)
+  t.ok(
+    await cut.then(
+      response => response.status !== 200,
+      () => true
+    ),
+    'the client is not told that all is well'
+  )
+
+  const hurried = serve(t, t.testdir({ 'gateway.yaml': FILE }), '--port', '0')
+  slowTurn(await hurried.url, 20_000).catch(() => {})
+  await pause(400)
+  hurried.child.kill('SIGTERM')
+  await pause(200)
+  hurried.child.kill('SIGTERM')
+  t.not(await hurried.exit, 0)
+})
