@@ -3,19 +3,8 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { stringify } from 'yaml'
-import { z } from 'zod'
 import type { AuthLevel } from './auth.ts'
-
-const errorBody = z
-  .looseObject({
-    error: z.looseObject({
-      message: z.string().describe('A whole sentence; says what to do where that is known.'),
-      type: z.string(),
-      param: z.string().nullable(),
-      code: z.string().nullable().describe('The word to decide by.')
-    })
-  })
-  .meta({ id: 'Error' })
+import { errorAnswers } from './error-schema.ts'
 
 const toJsonSchema = createJsonSchemaTransform({})
 const toComponents = createJsonSchemaTransformObject({})
@@ -59,16 +48,18 @@ export async function describeApi(app: FastifyInstance, { version }: { version: 
   }
 }
 
-const ERRORS: readonly (readonly [status: number, description: string])[] = [
-  [400, 'The request is wrong; `error.param` names the field.'],
-  [401, 'The key is missing or unknown.'],
-  [403, 'The key may not do this.'],
-  [404, 'There is no such thing, or it is not yours.'],
-  [413, 'The body is longer than `server.body_limit_bytes`.'],
-  [415, 'The body is not JSON.']
-]
-const OF_BODIES = new Set([413, 415])
-const OF_KEYS = new Set([401, 403])
+const ERRORS: Readonly<Record<number, string>> = {
+  400: 'The request is wrong; `error.param` names the field.',
+  401: 'The key is missing or unknown.',
+  403: 'The key may not do this.',
+  404: 'There is no such thing, or it is not yours.',
+  413: 'The body is longer than `server.body_limit_bytes`.',
+  415: 'The body is not JSON.',
+  500: 'The gateway failed; its log has the cause.',
+  503: 'Not now: the gateway is stopping, or its store is away.'
+}
+const OF_BODIES = ['413', '415']
+const OF_KEYS = ['401', '403']
 
 type Transform = NonNullable<FastifyDynamicSwaggerOptions['transform']>
 
@@ -78,21 +69,31 @@ const withErrors: Transform = document => {
   const { route } = document
   const isOpen = (route.config as { auth?: AuthLevel } | undefined)?.auth === 'none'
   const hasBody = ['POST', 'PUT', 'PATCH'].some(method => [route.method].flat().includes(method))
-  const errors = ERRORS.filter(
-    ([status]) => (hasBody || !OF_BODIES.has(status)) && (!isOpen || !OF_KEYS.has(status))
-  ).map(([status, description]) => [status, errorResponse(document, description)])
+  const own = Object.entries((schema?.response ?? {}) as Record<string, object>)
+  const errors = Object.keys(ERRORS).filter(
+    status => (hasBody || !OF_BODIES.includes(status)) && (!isOpen || !OF_KEYS.includes(status))
+  )
   return {
     schema: {
       ...schema,
       ...(isOpen && { security: [] }),
-      response: { ...Object.fromEntries(errors), ...(schema?.response as object | undefined) }
+      response: {
+        ...Object.fromEntries(errors.map(status => [status, errorResponse(document, Number(status))])),
+        ...Object.fromEntries(own.filter(([status, response]) => !(status in ERRORS && isPlainError(response))))
+      }
     },
     url
   }
 }
 
-function errorResponse(document: Parameters<Transform>[0], description: string) {
-  const response = { 400: { description, content: { 'application/json': { schema: errorBody } } } }
+/** The common error body, which the table above describes better. */
+function isPlainError(response: object): boolean {
+  return '$ref' in response && response.$ref === '#/components/schemas/Error'
+}
+
+function errorResponse(document: Parameters<Transform>[0], status: number) {
+  const description = ERRORS[status] ?? ''
+  const response = { 400: { description, content: { 'application/json': { schema: errorAnswers[400] } } } }
   const { schema } = toJsonSchema({ ...document, schema: { response } })
   return (schema.response as Record<number, unknown>)[400]
 }

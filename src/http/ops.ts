@@ -10,7 +10,7 @@ export interface OpsOptions {
   /** Absent: `/metrics` is not served. */
   readonly metrics?: Pick<Metrics, 'render' | 'contentType'> | undefined
   /** `none` while only loopback is listened to, or where the configuration opens it. */
-  readonly metricsAuth: Extract<AuthLevel, 'none' | 'role:metrics'>
+  readonly metricsAuth: 'none' | 'role:metrics'
   /** True once the gateway has been told to stop. */
   readonly draining: () => boolean
   /** `openapi.yaml`, as text. */
