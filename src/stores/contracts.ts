@@ -31,6 +31,8 @@ export interface StoredTurn {
   readonly answerId?: string
   readonly messages: readonly Message[]
   readonly createdAt: number
+  /** Id of a turn that goes on in this one (its client has run its calls): it is taken out in the same transaction. */
+  readonly replaces?: string
 }
 
 export interface SessionInfo {
@@ -55,8 +57,16 @@ export interface SessionOwner {
 export interface SessionStore {
   get(sessionKey: string): Promise<SessionInfo | undefined>
   list(owner: SessionOwner, page: { limit: number; cursor?: string }): Promise<Page<SessionInfo>>
-  /** The session's turns, oldest first; only those with one of the given statuses; the newest `limit` of them. */
-  turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number): Promise<readonly StoredTurn[]>
+  /**
+   * The session's turns, oldest first; only those with one of the given statuses; the newest `limit` of them.
+   * `ends`: their user messages and answers only, but turns that wait for something whole. Default: all messages.
+   */
+  turns(
+    sessionKey: string,
+    statuses: readonly TurnStatus[],
+    limit: number,
+    part?: 'all' | 'ends'
+  ): Promise<readonly StoredTurn[]>
   /** The transcript, oldest first, with the turn each message belongs to. */
   messages(sessionKey: string, page: { limit: number; cursor?: string }): Promise<Page<TranscriptMessage>>
   /** One transaction: session row made or touched, the turn and its messages written. A turn id written before is replaced. */
@@ -83,6 +93,8 @@ export interface SessionStore {
 
 export interface TranscriptMessage {
   readonly turnId: string
+  /** Of the turn: what failed, was cancelled or superseded is never recalled. */
+  readonly status: TurnStatus
   readonly createdAt: number
   readonly message: Message
 }

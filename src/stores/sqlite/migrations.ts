@@ -1,0 +1,84 @@
+/**
+ * What makes and changes the tables, by name, run in the order of the names. Forward only: a migration that was
+ * released is never edited; a change is a new one.
+ *
+ * Times are `…_ms`. Tables whose rows are short, or are read in the order of their key, are WITHOUT ROWID. Every index
+ * on a table with random keys costs as much as a row, so there is none on a column that changes (spec/state.md §1).
+ */
+export const migrations: Readonly<Record<string, readonly string[]>> = {
+  '0001-first': [
+    `CREATE TABLE sessions (
+      key TEXT PRIMARY KEY,
+      id TEXT NOT NULL,
+      tenant TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      created_ms INTEGER NOT NULL,
+      used_ms INTEGER NOT NULL,
+      turns INTEGER NOT NULL,
+      next_seq INTEGER NOT NULL,
+      search_mode TEXT CHECK (search_mode IN ('on', 'off')),
+      last_found TEXT
+    ) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX sessions_owner ON sessions (tenant, key_id, created_ms)',
+
+    // A turn takes a number of its own before those of its messages: `position` < their `seq`.
+    `CREATE TABLE session_turns (
+      session TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      status TEXT NOT NULL CHECK (status IN ('running', 'awaiting_client', 'awaiting_approval', 'completed', 'limited',
+        'failed', 'cancelled', 'superseded')),
+      answer_id TEXT,
+      created_ms INTEGER NOT NULL,
+      PRIMARY KEY (session, position)
+    ) STRICT, WITHOUT ROWID`,
+    // Turn ids rise with time: this index grows at its end only, which is cheap.
+    'CREATE UNIQUE INDEX session_turns_id ON session_turns (id, session)',
+
+    // is_end: a question or an answer, or any message of a turn that is still open. Before the body, to skip that.
+    `CREATE TABLE messages (
+      session TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      turn INTEGER NOT NULL,
+      is_end INTEGER NOT NULL,
+      body TEXT NOT NULL,
+      PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID`,
+
+    `CREATE TABLE revealed_tools (
+      session TEXT NOT NULL,
+      branch TEXT NOT NULL,
+      name TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (session, branch, name)
+    ) STRICT, WITHOUT ROWID`,
+
+    `CREATE TABLE runs (
+      n INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      tenant TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      created_ms INTEGER NOT NULL,
+      view TEXT NOT NULL
+    ) STRICT`,
+
+    `CREATE TABLE tools (
+      n INTEGER PRIMARY KEY,
+      tenant TEXT NOT NULL,
+      name_key TEXT NOT NULL,
+      name TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('active', 'pending_verification', 'retired', 'disabled')),
+      UNIQUE (tenant, name_key)
+    ) STRICT`,
+    `CREATE TABLE tool_versions (
+      tool INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      definition TEXT NOT NULL,
+      secrets TEXT NOT NULL,
+      created_ms INTEGER NOT NULL,
+      PRIMARY KEY (tool, version)
+    ) STRICT, WITHOUT ROWID`
+  ]
+}

@@ -1,0 +1,180 @@
+import type { StatementSync } from 'node:sqlite'
+import type { Message } from '../../core/chat.ts'
+import type { Session } from '../../core/principal.ts'
+import type {
+  Page,
+  SessionInfo,
+  SessionOwner,
+  SessionStore,
+  StoredTurn,
+  TranscriptMessage,
+  TurnStatus
+} from '../contracts.ts'
+import { cursorOf, placeOf } from './cursor.ts'
+import type { Engine } from './engine.ts'
+import { Revealed } from './revealed.ts'
+import { Transcript } from './transcript.ts'
+
+interface SessionRow {
+  readonly key: string
+  readonly id: string
+  readonly tenant: string
+  readonly key_id: string
+  readonly created_ms: number
+  readonly used_ms: number
+  readonly turns: number
+  readonly search_mode: 'on' | 'off' | null
+  readonly last_found: string | null
+}
+
+/** Sessions looked at in one unit of a sweep, which holds up everything else while it runs. */
+const SWEPT_AT_ONCE = 200
+
+/** What every session starts with is made by whichever write comes first. */
+const TOUCH = `INSERT INTO sessions (key, id, tenant, key_id, created_ms, used_ms, turns, next_seq)
+  VALUES (?, ?, ?, ?, ?5, ?5, ?6, ?7)
+  ON CONFLICT (key) DO UPDATE SET
+    used_ms = max(used_ms, excluded.used_ms), turns = turns + excluded.turns, next_seq = next_seq + excluded.next_seq
+  RETURNING next_seq`
+
+export class SqliteSessions implements SessionStore {
+  readonly #engine: Engine
+  readonly #transcript: Transcript
+  readonly #revealed: Revealed
+  readonly #get: StatementSync
+  readonly #list: StatementSync
+  readonly #walk: StatementSync
+  readonly #touch: StatementSync
+  readonly #decide: StatementSync
+  readonly #setFound: StatementSync
+  readonly #delete: StatementSync
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#transcript = new Transcript(engine)
+    this.#revealed = new Revealed(engine)
+    this.#get = engine.prepare('SELECT * FROM sessions WHERE key = ?')
+    this.#list = engine.prepare(`SELECT * FROM sessions WHERE tenant = ? AND key_id = ? AND (created_ms, key) < (?, ?)
+      ORDER BY created_ms DESC, key DESC LIMIT ?`)
+    this.#walk = engine.prepare('SELECT key, used_ms FROM sessions WHERE key > ? ORDER BY key LIMIT ?')
+    this.#touch = engine.prepare(TOUCH)
+    this.#decide = engine.prepare(`UPDATE sessions SET search_mode = coalesce(search_mode, ?) WHERE key = ?
+      RETURNING search_mode`)
+    this.#setFound = engine.prepare('UPDATE sessions SET last_found = ? WHERE key = ?')
+    this.#delete = engine.prepare('DELETE FROM sessions WHERE key = ?')
+  }
+
+  async get(sessionKey: string): Promise<SessionInfo | undefined> {
+    return this.#engine.read(() => {
+      const row = this.#get.get(sessionKey)
+      return row && this.#info(row as unknown as SessionRow)
+    })
+  }
+
+  /** Newest first, by when they were made. */
+  async list(owner: SessionOwner, { limit, cursor }: { limit: number; cursor?: string }): Promise<Page<SessionInfo>> {
+    const [before, key] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, ''] : placeOf(cursor, [0, ''])
+    return this.#engine.read(() => {
+      const found = this.#list.all(owner.tenant, owner.keyId, before, key, limit + 1) as unknown as SessionRow[]
+      const rows = found.slice(0, limit)
+      const last = rows.at(-1)
+      const data = rows.map(row => this.#info(row))
+      return found.length > limit && last ? { data, nextCursor: cursorOf([last.created_ms, last.key]) } : { data }
+    })
+  }
+
+  async turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number, part: 'all' | 'ends' = 'all') {
+    return this.#engine.read(() => this.#transcript.turns(sessionKey, statuses, limit, part))
+  }
+
+  async messages(
+    sessionKey: string,
+    { limit, cursor }: { limit: number; cursor?: string }
+  ): Promise<Page<TranscriptMessage>> {
+    const [after] = cursor === undefined ? [-1] : placeOf(cursor, [0])
+    return this.#engine.read(() => this.#transcript.page(sessionKey, after, limit))
+  }
+
+  append(session: Session, owner: SessionOwner, turn: StoredTurn): Promise<void> {
+    const { messages } = turn
+    // Outside the transaction: what cannot be written as JSON fails before anything is held up.
+    const bodies = messages.map((message: Message) => JSON.stringify(message))
+    return this.#engine.write(() => {
+      const gone = this.#transcript.take(session.key, turn.replaces) + this.#transcript.take(session.key, turn.id)
+      const nextSeq = this.#touched(session, owner, { turns: 1 - gone, seqs: 1 + bodies.length })
+      this.#transcript.write(session.key, turn, { position: nextSeq - 1 - bodies.length, bodies })
+    })
+  }
+
+  async revealed(sessionKey: string): Promise<readonly string[]> {
+    return this.#engine.read(() => this.#revealed.names(sessionKey, 'main'))
+  }
+
+  reveal(
+    session: Session,
+    owner: SessionOwner,
+    names: readonly string[],
+    lastFound?: readonly string[]
+  ): Promise<readonly string[]> {
+    return this.#engine.write(() => {
+      this.#touched(session, owner, { turns: 0, seqs: 0 })
+      if (lastFound) this.#setFound.run(JSON.stringify(lastFound), session.key)
+      return this.#revealed.add(session, names)
+    })
+  }
+
+  decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'> {
+    return this.#engine.write(() => {
+      this.#touched(session, owner, { turns: 0, seqs: 0 })
+      return (this.#decide.get(mode, session.key) as { search_mode: 'on' | 'off' }).search_mode
+    })
+  }
+
+  delete(sessionKey: string): Promise<boolean> {
+    return this.#engine.write(() => this.#remove(sessionKey))
+  }
+
+  async sweep(unusedSince: number): Promise<number> {
+    let swept = 0
+    let from: string | undefined = ''
+    while (from !== undefined) {
+      const start: string = from
+      const done = await this.#engine.write(() => this.#sweepFrom(start, unusedSince))
+      swept += done.swept
+      from = done.next
+    }
+    return swept
+  }
+
+  #sweepFrom(start: string, unusedSince: number): { swept: number; next: string | undefined } {
+    const rows = this.#walk.all(start, SWEPT_AT_ONCE) as unknown as Pick<SessionRow, 'key' | 'used_ms'>[]
+    const unused = rows.filter(({ used_ms }) => used_ms < unusedSince)
+    for (const { key } of unused) this.#remove(key)
+    return { swept: unused.length, next: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.key }
+  }
+
+  #touched({ key, id }: Session, { tenant, keyId }: SessionOwner, { turns, seqs }: { turns: number; seqs: number }) {
+    const row = this.#touch.get(key, id, tenant, keyId, Date.now(), turns, seqs)
+    return (row as { next_seq: number }).next_seq
+  }
+
+  #remove(sessionKey: string): boolean {
+    this.#transcript.remove(sessionKey)
+    this.#revealed.remove(sessionKey)
+    return this.#delete.run(sessionKey).changes > 0
+  }
+
+  #info(row: SessionRow): SessionInfo {
+    return {
+      id: row.id,
+      tenant: row.tenant,
+      keyId: row.key_id,
+      createdAt: row.created_ms,
+      lastUsedAt: row.used_ms,
+      turns: row.turns,
+      revealed: this.#revealed.names(row.key, 'main'),
+      ...(row.search_mode !== null && { searchMode: row.search_mode }),
+      ...(row.last_found !== null && { lastFound: JSON.parse(row.last_found) as string[] })
+    }
+  }
+}

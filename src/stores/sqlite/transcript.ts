@@ -1,0 +1,128 @@
+import type { StatementSync } from 'node:sqlite'
+import type { Message } from '../../core/chat.ts'
+import type { Page, StoredTurn, TranscriptMessage, TurnStatus } from '../contracts.ts'
+import { cursorOf } from './cursor.ts'
+import type { Engine } from './engine.ts'
+
+interface TurnRecord {
+  readonly position: number
+  readonly id: string
+  readonly status: TurnStatus
+  readonly answer_id: string | null
+  readonly created_ms: number
+}
+
+const INSERT_TURN = `INSERT INTO session_turns (session, position, id, status, answer_id, created_ms)
+  VALUES (?, ?, ?, ?, ?, ?)`
+
+const PAGE = `SELECT seq, id, status, created_ms, body
+  FROM messages CROSS JOIN session_turns USING (session)
+  WHERE session = ? AND seq > ? AND position = turn ORDER BY seq LIMIT ?`
+
+/** The turns of sessions and their messages. Its methods run inside a read or a unit. */
+export class Transcript {
+  readonly #engine: Engine
+  readonly #find: StatementSync
+  readonly #insertTurn: StatementSync
+  readonly #insertMessage: StatementSync
+  readonly #dropTurn: StatementSync
+  readonly #dropMessages: StatementSync
+  readonly #page: StatementSync
+  readonly #deleteTurns: StatementSync
+  readonly #deleteMessages: StatementSync
+  /** By the number of statuses asked for. */
+  readonly #newest = new Map<number, StatementSync>()
+  readonly #bodies: { readonly all: StatementSync; readonly ends: StatementSync }
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#find = engine.prepare('SELECT position FROM session_turns WHERE id = ? AND session = ?')
+    this.#insertTurn = engine.prepare(INSERT_TURN)
+    this.#insertMessage = engine.prepare(
+      'INSERT INTO messages (session, seq, turn, is_end, body) VALUES (?, ?, ?, ?, ?)'
+    )
+    this.#dropTurn = engine.prepare('DELETE FROM session_turns WHERE session = ? AND position = ?')
+    this.#dropMessages = engine.prepare('DELETE FROM messages WHERE session = ? AND seq > ?2 AND turn = ?2')
+    this.#page = engine.prepare(PAGE)
+    this.#deleteTurns = engine.prepare('DELETE FROM session_turns WHERE session = ?')
+    this.#deleteMessages = engine.prepare('DELETE FROM messages WHERE session = ?')
+    const bodies = 'SELECT turn, body FROM messages WHERE session = ? AND seq > ?'
+    this.#bodies = {
+      all: engine.prepare(`${bodies} ORDER BY seq`),
+      ends: engine.prepare(`${bodies} AND is_end = 1 ORDER BY seq`)
+    }
+  }
+
+  turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number, part: 'all' | 'ends'): StoredTurn[] {
+    const found = this.#newestOf(statuses.length).all(sessionKey, ...statuses, limit) as unknown as TurnRecord[]
+    const oldest = found.at(-1)
+    if (oldest === undefined) return []
+    const messages = new Map(found.map(({ position }): [number, Message[]] => [position, []]))
+    // One walk over the rows from the oldest turn on; those of turns that were not asked for are passed over.
+    for (const { turn, body } of this.#bodies[part].iterate(sessionKey, oldest.position)) {
+      messages.get(turn as number)?.push(JSON.parse(body as string) as Message)
+    }
+    return found.reverse().map(({ position, id, status, answer_id, created_ms }) => ({
+      id,
+      status,
+      ...(answer_id !== null && { answerId: answer_id }),
+      messages: messages.get(position) ?? [],
+      createdAt: created_ms
+    }))
+  }
+
+  page(sessionKey: string, after: number, limit: number): Page<TranscriptMessage> {
+    const found = this.#page.all(sessionKey, after, limit + 1)
+    const rows = found.slice(0, limit)
+    const data = rows.map(({ id, status, created_ms, body }) => ({
+      turnId: id as string,
+      status: status as TurnStatus,
+      createdAt: created_ms as number,
+      message: JSON.parse(body as string) as Message
+    }))
+    const last = rows.at(-1)
+    return found.length > limit && last ? { data, nextCursor: cursorOf([last.seq as number]) } : { data }
+  }
+
+  /** Takes a turn out with its messages; how many there were, 0 or 1. */
+  take(sessionKey: string, turnId: string | undefined): number {
+    const row = turnId === undefined ? undefined : this.#find.get(turnId, sessionKey)
+    if (row === undefined) return 0
+    const position = row.position as number
+    this.#dropMessages.run(sessionKey, position)
+    this.#dropTurn.run(sessionKey, position)
+    return 1
+  }
+
+  write(
+    sessionKey: string,
+    turn: StoredTurn,
+    { position, bodies }: { position: number; bodies: readonly string[] }
+  ): void {
+    const { id, status, answerId, messages, createdAt } = turn
+    this.#insertTurn.run(sessionKey, position, id, status, answerId ?? null, createdAt)
+    for (const [at, message] of messages.entries()) {
+      const isEnd = isOpen(status) || message.role === 'user' || message.id === answerId
+      this.#insertMessage.run(sessionKey, position + 1 + at, position, isEnd ? 1 : 0, bodies[at] as string)
+    }
+  }
+
+  remove(sessionKey: string): void {
+    this.#deleteMessages.run(sessionKey)
+    this.#deleteTurns.run(sessionKey)
+  }
+
+  #newestOf(statuses: number): StatementSync {
+    const known = this.#newest.get(statuses)
+    if (known) return known
+    const places = Array(statuses).fill('?').join(', ')
+    const statement = this.#engine.prepare(`SELECT position, id, status, answer_id, created_ms FROM session_turns
+      WHERE session = ? AND status IN (${places}) ORDER BY position DESC LIMIT ?`)
+    this.#newest.set(statuses, statement)
+    return statement
+  }
+}
+
+function isOpen(status: TurnStatus): boolean {
+  return status === 'running' || status === 'awaiting_client' || status === 'awaiting_approval'
+}
