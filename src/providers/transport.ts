@@ -100,6 +100,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #take: Take | undefined
   #timer: NodeJS.Timeout | undefined
+  /** When the phase's time is up, by `performance.now()`; later than the timer when something came meanwhile. */
+  #deadline = 0
   #taking = false
   #ended = false
   #settled = false
@@ -139,7 +141,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     // 1xx heads only announce the one that counts.
     if (this.#settled || status < 200) return
     this.#phase = 'idle'
-    this.#arm(this.#options.timeouts.idleMs)
+    const { firstByteMs, idleMs } = this.#options.timeouts
+    // The timer that runs already will find the later deadline; a new one for each head costs more than all else here.
+    if (idleMs < firstByteMs) this.#arm(idleMs)
+    else this.#touch()
     try {
       this.#take = this.#options.onHead({ status, headers })
     } catch (error) {
@@ -152,7 +157,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#drop(chunk)
       return
     }
-    this.#timer?.refresh()
+    this.#touch()
     try {
       const taken = this.#take?.(chunk)
       if (taken === false) this.#enough()
@@ -184,7 +189,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         if (this.#settled) return
         if (more === false) this.#enough()
         else if (this.#ended) this.#complete()
-        else this.#timer?.refresh()
+        else this.#arm(this.#options.timeouts.idleMs)
         controller.resume()
       },
       error => this.fail(error)
@@ -214,14 +219,23 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#options.signal.removeEventListener('abort', this.#abort)
   }
 
+  #touch(): void {
+    this.#deadline = performance.now() + this.#options.timeouts.idleMs
+  }
+
   #arm(afterMs: number): void {
     clearTimeout(this.#timer)
+    this.#deadline = performance.now() + afterMs
     this.#timer = setTimeout(this.#expire, afterMs)
   }
 
   readonly #expire = (): void => {
-    // A slow reader is not an idle provider; taking on refreshes the timer.
-    if (!this.#taking) this.fail(timedOut(this.#options.name, this.#phase, this.#options.timeouts))
+    // A slow reader is not an idle provider; when it has taken what there is, the timer begins anew.
+    if (this.#taking) return
+    // Timers may come up to a millisecond early.
+    const leftMs = this.#deadline - performance.now()
+    if (leftMs > 1) this.#timer = setTimeout(this.#expire, leftMs)
+    else this.fail(timedOut(this.#options.name, this.#phase, this.#options.timeouts))
   }
 
   readonly #abort = (): void => this.fail(this.#options.signal.reason)
@@ -231,7 +245,7 @@ function timedOut(name: string, phase: 'connect' | 'first_byte' | 'idle', timeou
   const texts = {
     connect: `No connection to the provider ${name} within ${timeouts.connectMs} ms.`,
     first_byte: `The provider ${name} did not begin to answer within ${timeouts.firstByteMs} ms.`,
-    idle: `The provider ${name} sent nothing for ${timeouts.idleMs} ms in the middle of its answer.`
+    idle: `The provider ${name} sent nothing for ${timeouts.idleMs} ms before its answer was complete.`
   }
   return new GatewayError('upstream_timeout', texts[phase], { phase, provider: name })
 }

@@ -19,6 +19,8 @@ export interface Received {
   readonly body: Record<string, unknown>
   /** Resolves when the connection of the request closed before its answer had ended. */
   readonly left: Promise<void>
+  /** Chunks of its answer that were written so far. */
+  written: number
 }
 
 export interface ScriptedServer extends AsyncDisposable {
@@ -34,7 +36,7 @@ export async function scriptedServer(...steps: readonly Step[]): Promise<Scripte
   let connections = 0
   const server = createServer((request, response) => {
     const step = steps[Math.min(received.length, steps.length - 1)] ?? {}
-    void take(request, response, received).then(() => answer(step, response))
+    void take(request, response, received).then(got => answer(step, response, got))
   })
   server.on('connection', () => {
     connections++
@@ -54,7 +56,7 @@ export async function scriptedServer(...steps: readonly Step[]): Promise<Scripte
   }
 }
 
-async function take(request: IncomingMessage, response: ServerResponse, received: Received[]): Promise<void> {
+async function take(request: IncomingMessage, response: ServerResponse, received: Received[]): Promise<Received> {
   const { promise: left, resolve } = Promise.withResolvers<void>()
   response.once('close', () => {
     if (!response.writableFinished) resolve()
@@ -62,10 +64,13 @@ async function take(request: IncomingMessage, response: ServerResponse, received
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>
-  received.push({ path: request.url ?? '', headers: request.headers, body, left })
+  const got = { path: request.url ?? '', headers: request.headers, body, left, written: 0 }
+  received.push(got)
+  return got
 }
 
-async function answer({ status = 200, headers, chunks = [], end = 'clean' }: Step, response: ServerResponse): Promise<void> {
+async function answer(step: Step, response: ServerResponse, got: Received): Promise<void> {
+  const { status = 200, headers, chunks = [], end = 'clean' } = step
   if (end === 'no-head') return
   response.writeHead(status, headers ?? { 'content-type': 'text/event-stream' })
   response.flushHeaders()
@@ -73,6 +78,7 @@ async function answer({ status = 200, headers, chunks = [], end = 'clean' }: Ste
     if (response.destroyed) return
     if (typeof chunk === 'number') await sleep(chunk)
     else if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    got.written++
     // Each write arrives on its own.
     await sleep(1)
   }
@@ -81,7 +87,11 @@ async function answer({ status = 200, headers, chunks = [], end = 'clean' }: Ste
 }
 
 /** One chunk of a completion as an event. */
-export function chunk(delta: unknown, finish: string | null = null, more: Readonly<Record<string, unknown>> = {}): string {
+export function chunk(
+  delta: unknown,
+  finish: string | null = null,
+  more: Readonly<Record<string, unknown>> = {}
+): string {
   return event({ id: 'up-1', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...more })
 }
 

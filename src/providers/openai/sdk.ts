@@ -34,11 +34,9 @@ export function sdkTransport(options: SdkOptions): Transport {
           headers: { ...headers, 'content-type': 'application/json' },
           signal: clock.signal
         })
-        const response = await sent.asResponse().catch(error => answerOf(error, sdk))
+        const response = await sent.asResponse().catch(error => answerOf(error, sdk, clock))
         clock.headCame()
         await passOn(response, onHead, clock)
-      } catch (error) {
-        throw clock.reason ?? ours(error, name)
       } finally {
         clock.stop()
       }
@@ -66,8 +64,8 @@ async function load(options: SdkOptions, dispatcher: Agent): Promise<{ client: O
 }
 
 /** The package makes an error of a status that is not 2xx: here it becomes an answer again. */
-function answerOf(error: unknown, sdk: Package): Response {
-  if (!(error instanceof sdk.APIError) || error.status === undefined) throw error
+function answerOf(error: unknown, sdk: Package, clock: Clock): Response {
+  if (!(error instanceof sdk.APIError) || error.status === undefined) throw clock.why(error)
   const { status, headers, error: body } = error as APIError<number, Headers>
   return new Response(JSON.stringify({ error: body ?? null }), { status, headers: plain(headers) })
 }
@@ -86,7 +84,9 @@ async function passOn(response: Response, onHead: (head: Head) => Take, clock: C
   if (body === undefined) return
   try {
     for (;;) {
-      const { done, value } = await body.read()
+      const { done, value } = await body.read().catch(error => {
+        throw clock.why(error)
+      })
       if (done) return
       clock.pause()
       const taken = await take(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
@@ -97,13 +97,6 @@ async function passOn(response: Response, onHead: (head: Head) => Take, clock: C
     // Also after a clean end, where it does nothing; a body given up destroys its connection.
     body.cancel().catch(() => {})
   }
-}
-
-function ours(error: unknown, name: string): unknown {
-  // What the reader threw, and what is no error of the wire, goes on as it is.
-  if (error instanceof GatewayError || !(error instanceof Error)) return error
-  const text = `The provider ${name} cannot be reached, or broke off before its answer was complete.`
-  return new GatewayError('upstream_disconnected', text, { provider: name, cause: error })
 }
 
 /** The timeouts of one exchange, and the signal that ends it. */
@@ -128,9 +121,11 @@ class Clock {
     return this.#controller.signal
   }
 
-  /** Why the exchange was ended by us, if it was. */
-  get reason(): unknown {
-    return this.#controller.signal.aborted ? this.#controller.signal.reason : undefined
+  /** Why the exchange broke off: because we ended it, or because of the wire. */
+  why(error: unknown): unknown {
+    if (this.#controller.signal.aborted) return this.#controller.signal.reason
+    const text = `The provider ${this.#name} cannot be reached, or broke off before its answer was complete.`
+    return new GatewayError('upstream_disconnected', text, { provider: this.#name, cause: error })
   }
 
   headCame(): void {
@@ -140,7 +135,7 @@ class Clock {
 
   goOn(): void {
     const { idleMs } = this.#timeouts
-    const text = `sent nothing for ${idleMs} ms in the middle of its answer`
+    const text = `sent nothing for ${idleMs} ms before its answer was complete`
     this.#timer = setTimeout(() => this.#expire('idle', text), idleMs)
   }
 

@@ -16,9 +16,10 @@ export function argumentsFor(parameters: Fields | undefined, text: string): Fiel
   const required = new Set(Array.isArray(parameters?.required) ? parameters.required : [])
   const found = new Findings(text)
   const values = new Map<string, unknown>()
-  // A property named like a preposition takes the word after it before others can.
+  // A property named like a preposition (`to`) takes the word after that one before others can.
   const names = Object.keys(properties)
-  for (const name of [...names.filter(isPreposition), ...names.filter(each => !isPreposition(each))]) {
+  const named = names.filter(name => found.after(name).length > 0)
+  for (const name of new Set([...named, ...names])) {
     const schema = properties[name]
     if (!isFields(schema)) continue
     const value = argument(name, schema, { found, required: required.has(name), root: parameters })
@@ -43,13 +44,6 @@ function argument(name: string, schema: Fields, { found, required, root }: Searc
   const isDate = schema.format === 'date' || name.toLowerCase().includes('date')
   const date = isDate ? found.date : undefined
   return date ?? found.phrase(name) ?? (required ? found.text : undefined)
-}
-
-function isPreposition(name: string): boolean {
-  return name
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .some(word => PREPOSITIONS.includes(word))
 }
 
 /** What stands in a text, each number and phrase given out once. */
@@ -88,13 +82,15 @@ class Findings {
     return at === -1 ? undefined : this.#numbers.splice(at, 1)[0]
   }
 
+  /** The phrases after the prepositions that the property is named by. */
+  after(name: string): readonly string[] {
+    const parts = name.toLowerCase().split(/[^a-z]+/)
+    const prepositions = PREPOSITIONS.filter(word => parts.includes(word))
+    return prepositions.flatMap(word => afterWord(this.text, word)).map(({ phrase }) => phrase)
+  }
+
   phrase(name: string): string | undefined {
-    const own = name
-      .toLowerCase()
-      .split(/[^a-z]+/)
-      .filter(word => PREPOSITIONS.includes(word))
-      .flatMap(word => afterWord(this.text, word))
-    const phrase = [...own.map(({ phrase }) => phrase), ...this.#phrases].find(each => !this.#used.has(each))
+    const phrase = [...this.after(name), ...this.#phrases].find(each => !this.#used.has(each))
     if (phrase !== undefined) this.#used.add(phrase)
     return phrase
   }
