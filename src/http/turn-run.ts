@@ -27,7 +27,7 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
   throw ending.error
 }
 
-async function play({ chat }: TurnServices, prepared: PreparedTurn, emit: Emit | undefined): Promise<Ending> {
+async function play({ chat, finder }: TurnServices, prepared: PreparedTurn, emit: Emit | undefined): Promise<Ending> {
   const { turn } = prepared
   try {
     const answer = await chat(emit ? { ...turn, emit } : turn)
@@ -35,6 +35,8 @@ async function play({ chat }: TurnServices, prepared: PreparedTurn, emit: Emit |
     return { status: statusOf(answer), httpStatus: 200, answer }
   } catch (thrown) {
     return failed(errorOf(thrown, prepared))
+  } finally {
+    if (prepared.hasTools) finder.release(turn.session.key)
   }
 }
 

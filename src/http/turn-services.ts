@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts'
+import type { ToolFinder } from '../core/finder.ts'
 import type { Models } from '../core/models.ts'
 import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
@@ -12,6 +13,8 @@ export interface TurnServices {
   readonly models: Pick<Models, 'resolve'>
   readonly catalog: AttachableTools
   readonly stores: Pick<Stores, 'sessions' | 'turns'>
+  /** Told when a turn is over, so that views for which there is no room can go. */
+  readonly finder: Pick<ToolFinder, 'release'>
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
   readonly config: TurnConfig
   /** May requests script the model `sim-script`? */

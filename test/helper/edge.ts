@@ -41,7 +41,9 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
   const buffered: number[] = []
   const attached: unknown[] = []
   const targets: Readonly<Record<string, Target>> = options.targets ?? { sim: { provider: 'sim', model: 'sim' } }
+  const released: string[] = []
   const services: TurnServices = {
+    finder: { release: key => void released.push(key) },
     chat,
     models: { resolve: name => targets[name] },
     catalog: {
@@ -62,6 +64,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
       },
       sessions: { turns: async () => options.waiting ?? [] } as unknown as TurnServices['stores']['sessions']
     },
+    finder: { release() {} },
     metrics: {
       turnEvent: event => void events.push(event),
       turnEnd: turn => void ended.push(turn),
@@ -93,6 +96,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     ended,
     buffered,
     attached,
+    released,
     dial: () => connect(port, '127.0.0.1'),
     close: () => app.close()
   }
@@ -110,6 +114,8 @@ export interface Edge {
   readonly buffered: readonly number[]
   /** What the catalog was asked to attach. */
   readonly attached: readonly unknown[]
+  /** Session keys of turns that are over. */
+  readonly released: readonly string[]
   readonly dial: () => Socket
   close(): Promise<void>
 }
