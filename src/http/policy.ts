@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts'
 import type { Tool } from '../core/chat.ts'
 import { matchesGlob } from '../core/glob.ts'
 import type { Limits, MemoryPolicy, Policy, ToolSearchPolicy } from '../core/policy.ts'
-import type { TurnOptions } from './turn-options.ts'
+import { NO_OPTIONS, type TurnOptions } from './turn-options.ts'
 
 /** The sections of the configuration that a turn's policy is made of. */
 export type PolicyConfig = Pick<Config, 'loop' | 'limits' | 'memory' | 'tool_search'>
@@ -19,6 +19,18 @@ export function policyOf(
   options: TurnOptions,
   { isNamed, tools }: { readonly isNamed: boolean; readonly tools: ReadonlyMap<string, Tool> }
 ): Policy {
+  if (options !== NO_OPTIONS) return made(config, options, isNamed, tools)
+  // Most requests ask for nothing of their own: one policy is for all of them.
+  const known = configured.get(config)?.get(isNamed)
+  if (known) return known
+  const policy = made(config, options, isNamed, tools)
+  configured.set(config, new Map([...(configured.get(config) ?? []), [isNamed, policy]]))
+  return policy
+}
+
+const configured = new WeakMap<PolicyConfig, ReadonlyMap<boolean, Policy>>()
+
+function made(config: PolicyConfig, options: TurnOptions, isNamed: boolean, tools: ReadonlyMap<string, Tool>): Policy {
   return {
     limits: limitsOf(config.limits, options, tools),
     preamble: options.preamble ?? config.loop.preamble,

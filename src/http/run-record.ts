@@ -74,7 +74,8 @@ export class RunRecord {
   get waitedMs(): number {
     let waited = 0
     let until = Number.NEGATIVE_INFINITY
-    for (const [from, to] of this.#waits.sort(([a], [b]) => a - b)) {
+    const waits = this.#waits.length > 1 ? this.#waits.sort(([a], [b]) => a - b) : this.#waits
+    for (const [from, to] of waits) {
       if (to <= until) continue
       waited += to - Math.max(from, until)
       until = to

@@ -21,7 +21,17 @@ export function sessionOf(
 ): Session {
   const found = firstId(headers, inBody, config.extra_headers)
   const id = found === undefined ? `sess_${ulid()}` : checked(found)
-  return { id, key: sessionKey(principal, id, config.scope), named: found !== undefined, branch: 'main' }
+  let key: string | undefined
+  return {
+    id,
+    // Most turns without a session never ask for it.
+    get key() {
+      key ??= sessionKey(principal, id, config.scope)
+      return key
+    },
+    named: found !== undefined,
+    branch: 'main'
+  }
 }
 
 function firstId(headers: IncomingHttpHeaders, inBody: readonly unknown[], extra: readonly string[]): unknown {

@@ -26,7 +26,9 @@ export function modelOf({ models, config }: TurnServices, principal: Principal, 
 }
 
 /** The parameters of a request; a script for the simulator rides in them, and no other provider sends it on. */
-export function paramsOf(services: TurnServices, model: AskedModel, { script }: TurnOptions, params: Fields): Fields {
+export function paramsOf(services: TurnServices, model: AskedModel, { script }: TurnOptions, asked: Fields): Fields {
+  // The same field sent by a client is no way round the checks below.
+  const params = 'loopgate_script' in asked ? withoutScript(asked) : asked
   if (script === undefined) return params
   const param = 'loopgate.script'
   if (!services.allowScript) {
@@ -36,6 +38,10 @@ export function paramsOf(services: TurnServices, model: AskedModel, { script }: 
     throw new GatewayError('invalid_request', 'loopgate.script is for the model sim-script.', { param })
   }
   return { ...params, loopgate_script: script }
+}
+
+function withoutScript({ loopgate_script: _sent, ...others }: Fields): Fields {
+  return others
 }
 
 /** Several choices have no meaning in a loop on the server (W13). */

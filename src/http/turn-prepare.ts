@@ -45,6 +45,8 @@ export interface PreparedTurn {
   readonly isStream: boolean
   /** A session or a gateway tool is involved: what it did must survive a crash once the client has the answer. */
   readonly isKept: boolean
+  /** Gateway tools are attached. */
+  readonly hasTools: boolean
   /** The model as metrics name it. */
   readonly label: string
   /** Hears the turn's events, after the record. */
@@ -82,21 +84,21 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const isGateways = (name: string) => tools.gateway.has(name) || (name === searchTool && !asked.clientTools.has(name))
   const messages = withoutOpenCalls(asked.messages, isGateways)
   const prompt = { model: model.name, messages, tools: tools.offered, params }
-  const isKept = session.named || tools.gateway.size > 0
+  const hasTools = tools.gateway.size > 0
   const label = model.name.includes('/') ? model.target.model : model.name
   const turn = { prompt, policy, session, principal, request: info, question: questionOf(messages) }
-  const prepared = begin(services, exchange, { turn, asked, options, isKept, label })
+  const prepared = begin(services, exchange, { turn, asked, options, hasTools, label })
   for (const name of tools.shadowed) prepared.turn.tell({ type: 'note', note: `shadowed:${name}` })
   return prepared
 }
 
-interface Checked extends Pick<PreparedTurn, 'options' | 'isKept' | 'label'> {
+interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label'> {
   readonly asked: AskedTurn
   readonly turn: Pick<Turn, 'prompt' | 'policy' | 'session' | 'principal' | 'request' | 'question'>
 }
 
 function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
-  const { asked, options, isKept, label } = checked
+  const { asked, options, hasTools, label } = checked
   const { session, policy, principal, prompt } = checked.turn
   const id = `turn_${asked.ulid}`
   const startedAt = Date.now()
@@ -124,7 +126,8 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
     },
     clock,
     isStream: asked.stream,
-    isKept,
+    isKept: session.named || hasTools,
+    hasTools,
     label,
     onEvent: undefined
   }

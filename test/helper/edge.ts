@@ -64,7 +64,6 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
       },
       sessions: { turns: async () => options.waiting ?? [] } as unknown as TurnServices['stores']['sessions']
     },
-    finder: { release() {} },
     metrics: {
       turnEvent: event => void events.push(event),
       turnEnd: turn => void ended.push(turn),
