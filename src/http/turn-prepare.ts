@@ -77,8 +77,11 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const tools = toolsOf(catalog, principal, { attach: config.tools_attach, options, params, client: asked.clientTools })
   refuseManyChoices(params, tools.gateway.size)
   requireSession(session, options, config)
-  if (asked.unmatched.length > 0) await checkResults(asked.unmatched, session, stores.sessions)
   const policy = policyOf(config, options, { isNamed: session.named, tools: tools.gateway })
+  if (asked.unmatched.length > 0) {
+    const isRemembered = session.named && policy.memory.mode === 'on'
+    await checkResults(asked.unmatched, session, isRemembered ? stores.sessions : undefined)
+  }
 
   const searchTool = config.tool_search.tool_name
   const isGateways = (name: string) => tools.gateway.has(name) || (name === searchTool && !asked.clientTools.has(name))
