@@ -1,8 +1,6 @@
 import { RE2JS } from 're2js'
 
 const MAX_PATTERN = 200
-/** Instructions of the compiled program: `(.{0,100}x){9}` would cost a second over a thousand tools. */
-const MAX_PROGRAM = 400
 const SLASHED = /^\/(.+)\/[a-z]*$/s
 const BARE = /\.\*|[\^$[|]/
 
@@ -14,8 +12,7 @@ export function patternOf(query: string, bare: boolean): RE2JS | undefined {
   const source = SLASHED.exec(query)?.[1] ?? (bare && BARE.test(query) ? query : undefined)
   if (source === undefined || source.length > MAX_PATTERN) return undefined
   try {
-    const pattern = RE2JS.compile(source, RE2JS.CASE_INSENSITIVE)
-    return pattern.programSize() <= MAX_PROGRAM ? pattern : undefined
+    return RE2JS.compile(source, RE2JS.CASE_INSENSITIVE)
   } catch {
     return undefined
   }

@@ -149,24 +149,22 @@ t.test('only the regex kind takes a bare pattern', async t => {
 })
 
 t.test('no pattern holds the process up', async t => {
-  const text = 'a'.repeat(1024)
-  const index = buildIndex(
-    'regex',
-    Array.from({ length: 3000 }, (_, n) => tool(`aaaaaaaaaaaaaaaaaaaaaaaaaa_${n}`, text))
-  )
-  for (const pattern of [
-    '/(a+)+$/',
-    '/(a|aa)+b/',
-    '/(.{0,50}e){15}/',
-    '/(x+x+)+y/',
-    '/.*[ae].{30}x/',
-    '/((a{1,30}){1,30})x/'
-  ]) {
-    const startedAt = performance.now()
-    index.search(pattern, { maxResults: 5 })
-    const took = performance.now() - startedAt
-    t.ok(took < 1500, `${pattern} took ${took.toFixed(0)} ms`)
+  // Letters that differ from text to text: the engine's own memory of states is of no help then.
+  let seed = 1
+  const letter = () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return String.fromCharCode(97 + (seed % 26))
   }
+  const text = () => Array.from({ length: 1024 }, letter).join('')
+  const tools = Array.from({ length: 1500 }, (_, n) => tool(`${'a'.repeat(26)}_${n}`, text()))
+  const index = buildIndex('regex', tools)
+  for (const pattern of ['(a+)+$', '(a|aa)+!', '(.{0,50}e){15}', '(x+x+)+y', '.*[ae].{30}!', '((a{1,30}){1,30})!']) {
+    const startedAt = performance.now()
+    index.search(`/${pattern}/`, { maxResults: 5 })
+    const took = performance.now() - startedAt
+    t.ok(took < 600, `${pattern} took ${took.toFixed(0)} ms`)
+  }
+  t.equal(form(index, '/(.{0,50}e){15}/'), 'keywords', 'what took too long was read as keywords')
 })
 
 t.test('no query throws, however long or strange', async t => {
