@@ -16,13 +16,14 @@ export interface RetryOptions {
 
 /**
  * Repeats one model call that failed for a passing reason, but never once the client has seen something of it, and
- * never a tool: it stands inside the loop (contract §10).
+ * never a tool: it stands inside the loop (contract §10). Options may differ by the model that the prompt names.
  */
-export function retry(options: RetryOptions = {}): Advisor {
-  const { maxRetries = 2, minMs = 250, maxMs = 4000, maxRetryAfterMs = 20_000 } = options
+export function retry(options: RetryOptions | ((model: string) => RetryOptions) = {}): Advisor {
   return {
     name: 'retry',
     async advise(turn, next) {
+      const chosen = typeof options === 'function' ? options(turn.prompt.model) : options
+      const { maxRetries = 2, minMs = 250, maxMs = 4000, maxRetryAfterMs = 20_000 } = chosen
       let lost: Usage | undefined
       for (let attempt = 0; ; attempt++) {
         const seen = new Seen(turn)

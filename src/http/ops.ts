@@ -29,7 +29,7 @@ const text = (type: string, description: string) => ({ description, content: { [
 export const ops: FastifyPluginCallback<OpsOptions> = (app, options, done) => {
   const { stores, metrics, metricsAuth, draining, openapi } = options
   const open = { config: { auth: 'none' satisfies AuthLevel } }
-  const described = (summary: string, response: object) => ({ schema: { tags: ['operations'], summary, response } })
+  const described = (summary: string, response: object) => ({ schema: { summary, response } })
 
   app.get('/healthz', { ...open, ...described('Is the process alive?', { 200: alive }) }, async () => ({ alive: true }))
 

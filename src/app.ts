@@ -1,0 +1,190 @@
+/** Builds the gateway from a configuration: the only file that knows every folder, and their table of contents. */
+import fastify, { type FastifyInstance } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import type { Logger } from 'pino'
+import { principals } from './access/principals.ts'
+import { recallView } from './advisors/memory-recall.ts'
+import { buildChain } from './config/build-chain.ts'
+import { buildModels } from './config/build-models.ts'
+import type { Mode } from './config/mode.ts'
+import type { Config } from './config/schema.ts'
+import { type Egress, guardedDispatchers } from './egress/guarded-dispatchers.ts'
+import { auth } from './http/auth.ts'
+import { demoDefinitions, demoSecrets, demoTools } from './http/demo-tools.ts'
+import { describeApi } from './http/describe-api.ts'
+import { drainOf } from './http/drain.ts'
+import { groundRules } from './http/ground-rules.ts'
+import { measureRequests } from './http/measure-requests.ts'
+import { models as modelsRoutes } from './http/models.ts'
+import { openaiChat } from './http/openai-chat.ts'
+import { ops } from './http/ops.ts'
+import { toolSearchRoute } from './http/tool-search.ts'
+import { tools } from './http/tools.ts'
+import type { Stores } from './stores/contracts.ts'
+import { openSqlite } from './stores/sqlite/open.ts'
+import { sweeper } from './stores/sweeper.ts'
+import { openVault } from './stores/vault.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { type Catalog, catalog } from './tools/catalog.ts'
+import { toolBody, toolDefaults } from './tools/definition.ts'
+import { validArguments } from './tools/guards/arguments.ts'
+import { limits } from './tools/guards/limits.ts'
+import { type OwnedToolFinder, toolFinder } from './tools/index/finder.ts'
+import { version } from './version.ts'
+
+export interface AppOptions {
+  readonly mode: Mode
+  readonly log: Logger
+  /** Where this process listens; asked once it does. */
+  readonly ownUrl: () => string
+}
+
+export interface App {
+  readonly fastify: FastifyInstance
+  /** `openapi.yaml` as text, once the routes are ready. */
+  readonly openapi: () => string
+  /** To be called when the gateway listens: what needs its own address is made now. */
+  ready(): Promise<void>
+  /** No new turns; resolves when running ones have ended, or after `drainMs`. */
+  drain(drainMs: number): Promise<void>
+  /** Ends connections, writes out what is behind, closes the store. */
+  close(): Promise<void>
+}
+
+/** Rejects when the store cannot be opened (`store_unavailable`) or a tool of the file is not right. */
+export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions): Promise<App> {
+  const metrics = createMetrics()
+  const stores = await openSqlite({ path: config.store.path, synchronous: config.store.synchronous })
+  const gateway = fastifyFor(config, log)
+  const egress = egressFor(config, ownUrl)
+  const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
+  const { models, close: closeModels } = buildModels(config, { allowScript })
+  metrics.modelNames(models.list().map(({ id }) => id))
+  const finder = finderFor(config, metrics)
+  const known = await catalogFor(config, { stores, egress, log, metrics })
+  const guards = [limits, validArguments]
+  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards })
+  const drain = drainOf(gateway)
+
+  const secrets = mode.demo ? demoSecrets() : undefined
+  const openapi = await describeApi(gateway, { version })
+  const services = { config, mode, metrics, stores, models, catalog: known, finder }
+  await gateway.register(measureRequests, { metrics })
+  await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
+  await gateway.register(openaiChat, { ...services, chat, allowScript })
+  await gateway.register(modelsRoutes, { models })
+  await gateway.register(tools, { catalog: known, registration: toolBody })
+  await gateway.register(toolSearchRoute, {
+    finder,
+    catalog: known,
+    results: resultsOf(config),
+    tell: event => metrics.turnEvent(event)
+  })
+  if (secrets) await gateway.register(demoTools, { secrets })
+  await gateway.register(ops, {
+    stores,
+    metrics: config.telemetry.metrics.enabled ? metrics : undefined,
+    metricsAuth: mode.loopback || config.telemetry.metrics.auth === 'none' ? 'none' : 'role:metrics',
+    draining: drain.draining,
+    openapi
+  })
+
+  const sweeps = sweeper(stores, {
+    sessionTtlMs: config.memory.ttl_ms,
+    runTtlMs: config.audit.retention_days * 86_400_000,
+    log
+  })
+  return {
+    fastify: gateway,
+    openapi,
+    ready: async () => {
+      if (secrets) known.declare(demoDefinitions(ownUrl(), secrets))
+    },
+    drain: drain.drain,
+    close: async () => {
+      sweeps.stop()
+      await gateway.close()
+      finder.close()
+      await Promise.all([closeModels(), egress.close()])
+      await stores.close()
+    }
+  }
+}
+
+function fastifyFor(config: Config, log: Logger): FastifyInstance {
+  const { body_limit_bytes: bodyLimit, trust_proxy: trustProxy } = config.server
+  const app = fastify({
+    loggerInstance: log,
+    // The audit advisor writes one line a turn; two more a request would cost more than the routing.
+    disableRequestLogging: true,
+    bodyLimit,
+    trustProxy,
+    // What has not ended when the time to drain is over is cut, and its turn cancelled.
+    forceCloseConnections: true
+  }) as unknown as FastifyInstance
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  groundRules(app)
+  return app
+}
+
+function egressFor({ egress, server }: Config, ownUrl: () => string): Egress {
+  const { public: outside, internal } = egress.policies
+  return guardedDispatchers({
+    policies: {
+      public: { allowHttp: outside.allow_http, allowPrivate: false, ports: outside.ports },
+      internal: { allowHttp: internal.allow_http, allowPrivate: internal.allow_private, ports: internal.ports }
+    },
+    denyCidrs: egress.deny_cidrs,
+    listening: () => listeningAt(server.host, ownUrl()),
+    publicUrl: server.public_url
+  })
+}
+
+/** Own addresses are known once the gateway listens; no tool is called before. */
+function listeningAt(host: string, url: string): readonly { address: string; port: number }[] {
+  return url === '' ? [] : [{ address: host, port: Number(new URL(url).port) }]
+}
+
+function finderFor({ tool_search: search }: Config, metrics: Metrics): OwnedToolFinder {
+  return toolFinder({
+    kind: search.index,
+    views: { max: search.views.max, ttlMs: search.views.ttl_ms },
+    maxIndexes: search.max_indexes,
+    onBuild: metrics.indexBuilt,
+    onEvict: metrics.viewEvicted,
+    onSize: ({ indexes, views }) => {
+      metrics.indexes(indexes)
+      metrics.views(views)
+    }
+  })
+}
+
+function resultsOf({ tool_search: { max_results: maxResults, max_results_limit: maxResultsLimit } }: Config) {
+  return { ...(maxResults !== undefined && { maxResults }), ...(maxResultsLimit !== undefined && { maxResultsLimit }) }
+}
+
+interface CatalogParts {
+  readonly stores: Stores
+  readonly egress: Egress
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+async function catalogFor(config: Config, { stores, egress, log, metrics }: CatalogParts): Promise<Catalog> {
+  const made = await catalog({
+    store: stores.tools,
+    vault: await openVault(config.secrets.key_file),
+    egress,
+    reserved: [config.tool_search.tool_name],
+    defaults: toolDefaults.parse(config.tool_defaults),
+    log,
+    onBlocked: metrics.egressBlocked
+  })
+  made.declare(config.tools)
+  return made
+}
+
+function principalsFor({ auth, keys }: Config, { development }: Mode) {
+  return principals({ mode: auth.mode, development, adminKey: auth.admin_key, keys })
+}

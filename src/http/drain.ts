@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify'
+import { GatewayError } from '../core/errors.ts'
+import type { AuthLevel } from './auth.ts'
+
+export interface Drain {
+  /** True once the gateway was told to stop. */
+  readonly draining: () => boolean
+  /** No new work is taken; resolves when what runs has ended, or after `drainMs`. */
+  drain(drainMs: number): Promise<void>
+}
+
+/**
+ * Lets a stopping gateway finish what it has begun: new requests get 503 `shutting_down`, all but the open routes, by
+ * which operators watch it stop. To be called on the root instance before any route is added.
+ */
+export function drainOf(app: FastifyInstance): Drain {
+  let stopping = false
+  let running = 0
+  let ended = () => {}
+  app.addHook('onRequest', (request, reply, done) => {
+    if (stopping && (request.routeOptions.config as { auth?: AuthLevel }).auth !== 'none') {
+      reply.header('connection', 'close')
+      return done(new GatewayError('shutting_down', 'The gateway is stopping; send the request again.'))
+    }
+    running++
+    reply.raw.once('close', () => {
+      if (--running === 0) ended()
+    })
+    done()
+  })
+  return {
+    draining: () => stopping,
+    drain: drainMs => {
+      stopping = true
+      if (running === 0) return Promise.resolve()
+      return new Promise(resolve => {
+        const timer = setTimeout(resolve, drainMs)
+        ended = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+}
