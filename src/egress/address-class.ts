@@ -42,8 +42,8 @@ function carried(words: readonly number[]): readonly string[] {
   if (zeros(a, b, c, d, f) && e === 0xffff) found.push(dotted(g, h))
   if (a === 0x64 && b === 0xff9b) {
     found.push(dotted(g, h))
-    // RFC 6052 with a /48 prefix parts the address around the byte that must be zero.
-    if (c === 1) found.push(dotted(d, (((e ?? 0) & 0xff) << 8) | ((f ?? 0) >> 8)))
+    // RFC 6052 with a /48 prefix parts the address around a byte that must be zero.
+    if (c === 1 && d !== 0) found.push(dotted(d, (((e ?? 0) & 0xff) << 8) | ((f ?? 0) >> 8)))
   }
   if (a === 0x2002) found.push(dotted(b, c))
   if (a === 0x2001 && b === 0) found.push(dotted((g ?? 0) ^ 0xffff, (h ?? 0) ^ 0xffff))

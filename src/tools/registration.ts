@@ -5,6 +5,7 @@ import { completeDefinition } from './complete-definition.ts'
 import { type ToolBody, type ToolDefaults, type ToolDefinition, toolBody } from './definition.ts'
 import { admitHeaders } from './header-admission.ts'
 import { admitSchema } from './schema-admission.ts'
+import { isCheckable } from './schema-check.ts'
 import { givesOrders, shownText } from './shown-text.ts'
 import { isSigningSecret } from './signing.ts'
 
@@ -43,8 +44,7 @@ export function admitTool(body: unknown, declarer: Declarer, options: AdmissionO
   admitUrl(definition, options.egress)
   admitHeaders(definition, auth !== undefined && 'secret' in auth ? auth.secret : undefined)
   admitTexts(definition)
-  admitSchema(definition.input_schema, 'input_schema')
-  if (definition.output_schema !== undefined) admitSchema(definition.output_schema, 'output_schema')
+  admitSchemas(definition, declarer)
   admitSigning(signing?.secret, declarer)
   const secret = auth !== undefined && 'secret' in auth ? auth.secret : undefined
   return {
@@ -123,6 +123,17 @@ function admitTexts(definition: ToolDefinition): void {
   for (const param of ['title', 'description'] as const) {
     if ((definition[param] ?? '').length <= MAX_TEXT) continue
     throw rejected('text_length', param, `${param} must have at most ${MAX_TEXT} characters.`)
+  }
+}
+
+function admitSchemas(definition: ToolDefinition, declarer: Declarer): void {
+  for (const param of ['input_schema', 'output_schema'] as const) {
+    const schema = definition[param]
+    if (schema === undefined) continue
+    admitSchema(schema, param)
+    // A file may have thousands of tools; theirs are compiled when they are first called.
+    if (declarer === 'file' || isCheckable(schema)) continue
+    throw new GatewayError('schema_rejected', `${param} cannot be compiled.`, { param, reason: 'schema_invalid' })
   }
 }
 

@@ -36,13 +36,22 @@ export function schemaCheck(schema: Fields): SchemaCheck {
   return check
 }
 
+/** Can values be checked against it at all? Takes more than a millisecond. */
+export function isCheckable(schema: Fields): boolean {
+  return schemaCheck(schema) !== refuseAll
+}
+
 /** What Ajv cannot compile lets nothing through: a check that is left out would be worse. */
 function compileOrRefuse(schema: Fields): SchemaCheck {
   try {
     return compile(schema)
   } catch {
-    return () => 'the schema of this tool cannot be used'
+    return refuseAll
   }
+}
+
+function refuseAll(): string {
+  return 'the schema of this tool cannot be used'
 }
 
 const checks = new LRUCache<Fields, SchemaCheck>({ max: 2000 })
@@ -72,7 +81,6 @@ function compile(schema: Fields): SchemaCheck {
     ...options,
     meta: false,
     validateSchema: false,
-    addUsedSchema: false,
     // Inlining multiplies the code of what is referred to often.
     inlineRefs: false,
     code: { regExp: linear }

@@ -12,7 +12,7 @@ export function shownText(text: string): string {
 const ORDERS = [
   /\b(?:ignore|disregard|forget|override)\b[^.]{0,60}\b(?:previous|prior|above|earlier|other|all|system)\b/i,
   /\b(?:you must|always (?:call|use)|never (?:call|use|tell|mention)|do not (?:tell|mention|reveal|inform))\b/i,
-  /\bbefore (?:using|calling|you use) (?:any|every|all|another)\b|\binstead of (?:any|every|all) other\b/i,
+  /\bbefore (?:using|calling|you use) (?:every|all|another|any)\b|\binstead of (?:every|all|any) other\b/i,
   /<\/?\s*(?:system|important|instructions?|secret)\s*>|\bsystem prompt\b/i
 ]
 

@@ -141,5 +141,6 @@ class Exchanging implements Dispatcher.DispatchHandler {
 function isMalformed(error: Error & { code?: unknown }): boolean {
   const code = typeof error.code === 'string' ? error.code : ''
   const known = ['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE']
-  return code.startsWith('HPE_') || known.includes(code) || /^bad (?:upgrade|response)/.test(error.message)
+  // Not every error of the parser has a code.
+  return error.name === 'HTTPParserError' || known.includes(code) || /^bad (?:upgrade|response)/.test(error.message)
 }
