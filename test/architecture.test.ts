@@ -123,6 +123,17 @@ t.test('pino is for server.ts and app.ts: all others take the shape of `Log`', a
   )
 })
 
+t.test('what runs imports only what is installed without the development packages', async t => {
+  const { dependencies } = JSON.parse(textOf('package.json'))
+  const packages = new Set(
+    sources.flatMap(importsOf).flatMap(({ target }) => (/^(\.|node:)/.test(target) ? [] : packageOf(target)))
+  )
+  t.strictSame(
+    [...packages].filter(name => !(name in dependencies)),
+    []
+  )
+})
+
 t.test(`no file is longer than ${MAX_LINES} lines`, async t => {
   const long = everything.map(file => ({ file, lines: textOf(file).trimEnd().split('\n').length }))
   t.strictSame(

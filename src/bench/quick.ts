@@ -38,7 +38,7 @@ export interface QuickOptions {
 }
 
 /** Starts everything, drives both proxies in turn for some rounds, stops everything. Rejects on a wrong answer. */
-export async function quick({ rounds = 3, warmupMs = 700, measureMs = 1500 }: QuickOptions = {}): Promise<QuickReport> {
+export async function quick({ rounds = 3, warmupMs = 1500, measureMs = 1500 }: QuickOptions = {}): Promise<QuickReport> {
   const folder = mkdtempSync(join(tmpdir(), 'loopgate-bench-'))
   const children: Child[] = []
   const start = async (core: number, script: string, ...parameters: string[]) => {

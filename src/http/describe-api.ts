@@ -75,6 +75,7 @@ const withErrors: Transform = document => {
   )
   return {
     schema: {
+      tags: [tagOf(url)],
       ...schema,
       ...(isOpen && { security: [] }),
       response: {
@@ -84,6 +85,12 @@ const withErrors: Transform = document => {
     },
     url
   }
+}
+
+function tagOf(url: string): string {
+  if (url.startsWith('/v1/tools')) return 'tools'
+  if (/^\/v1\/(sessions|turns)/.test(url)) return 'sessions'
+  return url.startsWith('/v1/') ? 'chat' : 'operations'
 }
 
 /** The common error body, which the table above describes better. */

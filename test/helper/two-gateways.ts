@@ -41,7 +41,9 @@ export async function twoGateways(): Promise<TwoGateways> {
       tools: [
         tool('get_weather', 'Current weather of a city', 'city', url),
         tool('stock_level', 'Units of an article in the warehouse', 'sku', url),
-        ...Array.from({ length: 20 }, (_, i) => tool(`archive_${i}`, `Opens drawer ${i} of the archive`, 'drawer', url))
+        ...[...'abcdefghijklmnopqrst'].map(letter =>
+          tool(`archive_${letter}`, `Opens drawer ${letter} of the archive`, 'drawer', url)
+        )
       ]
     }
   })
