@@ -1,5 +1,5 @@
 /** Builds the gateway from a configuration: the only file that knows every folder, and their table of contents. */
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { principals } from './access/principals.ts'
@@ -18,8 +18,10 @@ import { measureRequests } from './http/measure-requests.ts'
 import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
 import { ops } from './http/ops.ts'
+import { sessions } from './http/sessions.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
+import { turns } from './http/turns.ts'
 import type { Stores } from './stores/contracts.ts'
 import { openSqlite } from './stores/sqlite/open.ts'
 import { sweeper } from './stores/sweeper.ts'
@@ -54,7 +56,14 @@ export interface App {
 /** Rejects when the store cannot be opened (`store_unavailable`) or a tool of the file is not right. */
 export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions): Promise<App> {
   const metrics = createMetrics()
-  const stores = await openSqlite({ path: config.store.path, synchronous: config.store.synchronous })
+  const stores = await openSqlite({
+    path: config.store.path,
+    synchronous: config.store.synchronous,
+    onError: (op, error) => {
+      metrics.storeError(op)
+      log.error({ event: 'store.error', op, err: error }, 'the store could not be used')
+    }
+  })
   const gateway = fastifyFor(config, log)
   const egress = egressFor(config, ownUrl)
   const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
@@ -80,6 +89,11 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
     results: resultsOf(config),
     tell: event => metrics.turnEvent(event)
   })
+  await gateway.register(sessions, {
+    ...{ sessions: stores.sessions, finder, config },
+    recall: (key, policy) => recallView(stores.sessions, key, policy)
+  })
+  await gateway.register(turns, { turns: stores.turns })
   if (secrets) await gateway.register(demoTools, { secrets })
   await gateway.register(ops, {
     stores,
@@ -116,7 +130,7 @@ function fastifyFor(config: Config, log: Logger): FastifyInstance {
   const app = fastify({
     loggerInstance: log,
     // The audit advisor writes one line a turn; two more a request would cost more than the routing.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
     trustProxy,
     // What has not ended when the time to drain is over is cut, and its turn cancelled.

@@ -1,0 +1,99 @@
+import type { Answer, Finish, Message, ToolCall, ToolMessage } from '../core/chat.ts'
+import { openCalls } from '../core/conversation.ts'
+import { GatewayError } from '../core/errors.ts'
+import { randomText } from '../core/ids.ts'
+import type { Turn } from '../core/turn.ts'
+import type { StoredTurn, TurnStatus } from '../stores/contracts.ts'
+import type { RememberedRequest } from './memory-request.ts'
+import { whole } from './memory-whole.ts'
+
+/** The turn as it is stored: its question, all calls with their results, its answer. No system messages. */
+export function keptTurn(
+  { id, startedAt }: Turn,
+  {
+    request,
+    past,
+    answer
+  }: {
+    readonly request: RememberedRequest
+    readonly past: readonly (readonly Message[])[]
+    readonly answer: Answer
+  }
+): StoredTurn {
+  const asked = spoken(request.own)
+  const added = withFreshIds(answer.messages, [...past.flat(), ...request.before, ...asked])
+  const messages = [...asked, ...added]
+  const status = statusOf(answer.finish)
+  const answerId = added.at(-1)?.id
+  return {
+    id,
+    status,
+    ...(answerId !== undefined && { answerId }),
+    // The calls that a client is to run are the only ones that may stand without results.
+    messages: isWaiting(status) ? [...whole(messages.slice(0, -1)), ...messages.slice(-1)] : whole(messages),
+    createdAt: startedAt,
+    ...(request.continues && { replaces: request.continues.id })
+  }
+}
+
+/**
+ * A turn that came to no answer, as its question: the error carries nothing of what happened in between. A turn that
+ * went on from a stored one leaves that open, so that its client can send the results again: `undefined`.
+ */
+export function failedTurn({ id, startedAt, signal }: Turn, request: RememberedRequest, error: unknown) {
+  if (request.continues) return undefined
+  const isCancelled = [error, signal.aborted && signal.reason].some(
+    each => each instanceof GatewayError && (each.code === 'client_closed' || each.code === 'turn_cancelled')
+  )
+  const status: TurnStatus = isCancelled ? 'cancelled' : 'failed'
+  return { id, status, messages: whole(spoken(request.own)), createdAt: startedAt } satisfies StoredTurn
+}
+
+/** A turn whose client asked something new in place of running its calls. */
+export function supersededTurn(open: StoredTurn): StoredTurn {
+  return { ...open, status: 'superseded', messages: [...open.messages, ...openCalls(open.messages).map(notAnswered)] }
+}
+
+export function notAnswered({ id: callId }: ToolCall): ToolMessage {
+  return { role: 'tool', id: newId(), callId, content: '(not answered)', isError: true }
+}
+
+function spoken(messages: readonly Message[]): readonly Message[] {
+  return messages.filter(({ role }) => role !== 'system')
+}
+
+/** An advisor may give its messages ids of its own making; memory holds none twice. */
+function withFreshIds(messages: readonly Message[], known: readonly Message[]): readonly Message[] {
+  const taken = new Set(known.map(({ id }) => id))
+  return messages.map(message => {
+    if (!taken.has(message.id)) {
+      taken.add(message.id)
+      return message
+    }
+    return { ...message, id: newId() }
+  })
+}
+
+function newId(): string {
+  return `msg_${randomText(16)}`
+}
+
+function isWaiting(status: TurnStatus): boolean {
+  return status === 'awaiting_client' || status === 'awaiting_approval'
+}
+
+function statusOf(finish: Finish): TurnStatus {
+  switch (finish) {
+    case 'client_calls':
+      return 'awaiting_client'
+    case 'awaiting_approval':
+      return 'awaiting_approval'
+    case 'stop':
+    case 'return_direct':
+    case 'length':
+    case 'content_filter':
+      return 'completed'
+    default:
+      return 'limited'
+  }
+}

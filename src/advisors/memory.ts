@@ -1,0 +1,91 @@
+/** Memory: what earlier turns of the session said goes in front of the question, and the turn is kept at its end. */
+import type { Answer } from '../core/chat.ts'
+import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
+import type { SessionOwner, SessionStore, StoredTurn } from '../stores/contracts.ts'
+import { unheardTurns } from './memory-history.ts'
+import { failedTurn, keptTurn, supersededTurn } from './memory-kept.ts'
+import { type Recalled, recalled } from './memory-recall.ts'
+import { bringsHistory, type RememberedRequest, readRequest } from './memory-request.ts'
+import { withUniqueCalls } from './memory-whole.ts'
+
+export interface MemoryOptions {
+  readonly store: Pick<SessionStore, 'turns' | 'append'>
+}
+
+/**
+ * Recalls and keeps by `policy.memory` (contract §4.9, §4.11); `mode: off` costs nothing. The turn is on disk before
+ * its answer is returned. A turn that fails is kept as its question, marked, and never recalled; what its tools did
+ * stands in the run view. Rejects with `store_unavailable` when the store cannot be used.
+ */
+export function memory({ store }: MemoryOptions): Advisor {
+  return {
+    name: 'memory',
+    advise: (turn, next) => (turn.policy.memory.mode === 'off' ? next(turn) : remembered(turn, next, store))
+  }
+}
+
+async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']): Promise<Answer> {
+  const { past, open, unheard } = await look(turn, store)
+  const request = readRequest(turn, open)
+  const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn), kept)
+  // A new question instead of the results that were waited for: those calls stay unanswered.
+  if (!request.continues) await Promise.all(open.map(waiting => append(supersededTurn(waiting))))
+
+  let answer: Answer
+  try {
+    answer = await next(composed(turn, request, past))
+  } catch (error) {
+    const failed = failedTurn(turn, request, error)
+    // What went wrong first is what the client is told.
+    if (failed) await append(failed).catch(() => {})
+    throw error
+  }
+  const kept = keptTurn(turn, { request, past, answer })
+  await Promise.all([...unheard(request.before), kept].map(append))
+  return answer
+}
+
+interface Looked extends Recalled {
+  /** Turns of the client's own history that the store does not have. */
+  readonly unheard: (before: RememberedRequest['before']) => readonly StoredTurn[]
+}
+
+async function look(turn: Turn, store: MemoryOptions['store']): Promise<Looked> {
+  // A session id that was made up for this request has no past.
+  const isNew = !turn.session.named
+  if (bringsHistory(turn)) {
+    const known = isNew ? [] : await knownTurns(turn, store)
+    const open = known.filter(({ status }) => status === 'awaiting_client')
+    return { past: [], open, unheard: before => unheardTurns(before, known, turn.startedAt) }
+  }
+  const { past, open } = isNew
+    ? { past: [], open: [] }
+    : await recalled(store, turn.session.key, turn.policy.memory, turn.id)
+  return { past, open, unheard: () => [] }
+}
+
+/** The newest turns, well more than the client's history has. */
+async function knownTurns(
+  { id, session, prompt }: Turn,
+  store: MemoryOptions['store']
+): Promise<readonly StoredTurn[]> {
+  const { messages } = prompt
+  const questions = messages.reduce((count, { role }) => count + (role === 'user' ? 1 : 0), 0)
+  const hasCalls = messages.some(
+    message => message.role === 'tool' || (message.role === 'assistant' && message.calls.length > 0)
+  )
+  const statuses = ['completed', 'limited', 'awaiting_client', 'superseded', 'failed', 'cancelled'] as const
+  const turns = await store.turns(session.key, statuses, 32 + 2 * questions, hasCalls ? 'all' : 'ends')
+  return turns.filter(each => each.id !== id)
+}
+
+/** System messages from before the first answer go first, then what is recalled, then the rest (contract §4.1). */
+function composed(turn: Turn, { head, before, own, question }: RememberedRequest, past: Recalled['past']): Turn {
+  const now = [...before, ...own]
+  const messages = [...head, ...withUniqueCalls(past.flat(), now), ...now]
+  return { ...revise(turn, { messages }), question }
+}
+
+function ownerOf({ principal }: Turn): SessionOwner {
+  return { tenant: principal.tenant, keyId: principal.key }
+}

@@ -1,0 +1,188 @@
+/** What is remembered of conversations: to look at, to export, to delete. */
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { Config } from '../config/schema.ts'
+import type { Message } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ToolFinder } from '../core/finder.ts'
+import type { MemoryPolicy } from '../core/policy.ts'
+import type { Principal } from '../core/principal.ts'
+import { encodeMessage } from '../dialects/openai-chat/message.ts'
+import type { SessionInfo, SessionStore, TranscriptMessage } from '../stores/contracts.ts'
+import { errorAnswers } from './error-schema.ts'
+import { type PolicyConfig, policyOf } from './policy.ts'
+import { sessionKey } from './session-key.ts'
+import { session as shownSession, sessions as shownSessions, transcript } from './sessions-schema.ts'
+import { NO_OPTIONS } from './turn-options.ts'
+
+export interface SessionsOptions {
+  readonly sessions: SessionStore
+  readonly finder: Pick<ToolFinder, 'evict'>
+  readonly config: PolicyConfig & Pick<Config, 'session'>
+  /** What the session's next turn would recall by this policy. */
+  readonly recall: (sessionKey: string, policy: MemoryPolicy) => Promise<readonly Message[]>
+}
+
+const EXPORTED_AT_ONCE = 200
+
+const page = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(256).optional()
+})
+const params = z.object({ id: z.string() })
+const key = { config: { auth: 'key' } }
+const gone = z.null().describe('Done.')
+
+/**
+ * `GET /v1/sessions`, `GET` and `DELETE /v1/sessions/{id}`, `GET …/messages`, `POST …/evict` (contract §2.2). A session
+ * that was never used, or is another key's, is `404 not_found`.
+ */
+export async function sessions(app: FastifyInstance, options: SessionsOptions): Promise<void> {
+  const { sessions, finder, config, recall } = options
+  const typed = app.withTypeProvider<ZodTypeProvider>()
+  const keyOf = (request: FastifyRequest, id: string) => sessionKey(principalOf(request), id, config.session.scope)
+  const { memory } = policyOf(config, NO_OPTIONS, { isNamed: true, tools: new Map() })
+
+  async function found(request: FastifyRequest, id: string): Promise<{ key: string; info: SessionInfo }> {
+    const key = keyOf(request, id)
+    const info = await sessions.get(key)
+    if (info) return { key, info }
+    throw notFound(id)
+  }
+
+  typed.get(
+    '/v1/sessions',
+    {
+      ...key,
+      schema: {
+        ...{ tags: ['sessions'], summary: 'Sessions of the key, newest first', querystring: page },
+        response: { 200: shownSessions, ...errorAnswers }
+      }
+    },
+    async request => {
+      const { tenant, key: keyId } = principalOf(request)
+      const { data, nextCursor } = await sessions.list({ tenant, keyId }, pageOf(request.query))
+      return { data: data.map(view), next_cursor: nextCursor ?? null }
+    }
+  )
+
+  typed.get(
+    '/v1/sessions/:id',
+    {
+      ...key,
+      schema: {
+        ...{ tags: ['sessions'], summary: 'One session', params },
+        querystring: z.object({
+          view: z.enum(['recall']).optional().describe('recall: with what the next turn would recall.')
+        }),
+        response: { 200: shownSession, ...errorAnswers }
+      }
+    },
+    async request => {
+      const { key, info } = await found(request, request.params.id)
+      const waiting = await sessions.turns(key, ['awaiting_client', 'awaiting_approval'], 1, 'ends')
+      const one = { ...view(info), status: waiting[0]?.status ?? ('idle' as const) }
+      if (request.query.view !== 'recall') return one
+      return { ...one, messages: (await recall(key, memory)).map(encodeMessage) }
+    }
+  )
+
+  typed.delete(
+    '/v1/sessions/:id',
+    {
+      ...key,
+      schema: {
+        ...{ tags: ['sessions'], summary: 'Delete texts, results and revealed tools of a session', params },
+        response: { 204: gone, ...errorAnswers }
+      }
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      const isDeleted = await sessions.delete(keyOf(request, id))
+      finder.evict(keyOf(request, id), 'api')
+      if (!isDeleted) throw notFound(id)
+      return reply.code(204).send(null)
+    }
+  )
+
+  typed.get(
+    '/v1/sessions/:id/messages',
+    {
+      ...key,
+      schema: {
+        ...{ tags: ['sessions'], summary: 'The whole transcript, oldest first', params, querystring: page },
+        description: 'With `accept: application/x-ndjson` all of it, from the cursor on, one message a line.',
+        response: { 200: transcript, ...errorAnswers }
+      }
+    },
+    async (request, reply) => {
+      const { key } = await found(request, request.params.id)
+      if (request.headers.accept?.includes('application/x-ndjson')) {
+        const lines = exported(sessions, key, request.query.cursor)
+        // A reply that is a stream passes by the serializer of the schema.
+        return reply.type('application/x-ndjson').send(Readable.from(lines) as never)
+      }
+      const { data, nextCursor } = await sessions.messages(key, pageOf(request.query))
+      return { data: data.map(entry), next_cursor: nextCursor ?? null }
+    }
+  )
+
+  typed.post(
+    '/v1/sessions/:id/evict',
+    {
+      ...key,
+      schema: {
+        ...{ tags: ['sessions'], summary: "Free the session's tool-search view; found tools stay", params },
+        response: { 204: gone, ...errorAnswers }
+      }
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      // A session can hold a view before anything of it was written.
+      if (!finder.evict(keyOf(request, id), 'api')) await found(request, id)
+      return reply.code(204).send(null)
+    }
+  )
+}
+
+async function* exported(sessions: SessionStore, key: string, from: string | undefined): AsyncGenerator<string> {
+  let cursor = from
+  do {
+    const { data, nextCursor } = await sessions.messages(key, pageOf({ limit: EXPORTED_AT_ONCE, cursor }))
+    for (const each of data) yield `${JSON.stringify(entry(each))}\n`
+    cursor = nextCursor
+  } while (cursor !== undefined)
+}
+
+function pageOf({ limit, cursor }: { limit: number; cursor?: string | undefined }) {
+  return cursor === undefined ? { limit } : { limit, cursor }
+}
+
+function view({ id, createdAt, lastUsedAt, turns, revealed }: SessionInfo) {
+  return { id, created_at: iso(createdAt), last_used_at: iso(lastUsedAt), turns, revealed: [...revealed] }
+}
+
+function entry({ turnId, status, createdAt, message }: TranscriptMessage) {
+  return {
+    id: message.id,
+    turn_id: turnId,
+    turn_status: status,
+    created_at: iso(createdAt),
+    ...(message.origin && { origin: message.origin }),
+    message: encodeMessage(message)
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function principalOf(request: FastifyRequest): Principal {
+  return request.getDecorator<Principal>('principal')
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError('not_found', `There is no session ${id}; GET /v1/sessions lists those of this key.`)
+}
