@@ -51,10 +51,7 @@ function failed(error: GatewayError): Ending {
 
 /** An aborted turn failed for the reason it was aborted for, whatever the part that noticed made of it. */
 function errorOf(thrown: unknown, { clock }: PreparedTurn): GatewayError {
-  const { signal } = clock
-  if (clock.isClientGone()) return asGatewayError(signal.reason)
-  const error = asGatewayError(thrown)
-  return signal.aborted && error.code === 'internal' ? asGatewayError(signal.reason) : error
+  return asGatewayError(clock.signal.aborted ? clock.signal.reason : thrown)
 }
 
 async function write({ stores }: TurnServices, prepared: PreparedTurn, ending: Ending): Promise<void> {
