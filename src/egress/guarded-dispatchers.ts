@@ -15,10 +15,11 @@ export interface Egress {
   judgeUrl(url: string, policy: string): UrlRefusal | undefined
   /** The policy's own pool of connections. */
   dispatcher(policy: string): Dispatcher
-  /** Resolves once the requests under way are over. */
+  /** Lets the requests under way end, for 5 s at most, then cuts them. */
   close(): Promise<void>
 }
 
+const CLOSE_MS = 5000
 /** Largest answer read (1 MiB) and one read of the socket more, so that the reader's own cap is met first. */
 const MAX_RESPONSE_BYTES = 1_114_112
 
@@ -52,7 +53,11 @@ export function guardedDispatchers(options: EgressOptions): Egress {
       return agent
     },
     close: async () => {
-      await Promise.all([...agents.values()].map(agent => agent.close()))
+      const all = [...agents.values()]
+      const timer = setTimeout(() => {
+        for (const agent of all) agent.destroy().catch(() => {})
+      }, CLOSE_MS)
+      await Promise.all(all.map(agent => agent.close())).finally(() => clearTimeout(timer))
     }
   }
 }

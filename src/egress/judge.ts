@@ -147,6 +147,7 @@ function isReachedBy(listener: Listening, address: string): boolean {
   const plain = plainAddress(address)
   const at = plainAddress(listener.address)
   if (at === plain) return true
+  if (at === 'localhost') return plain === '127.0.0.1' || plain === plainAddress('::1')
   const everywhere = at === '0.0.0.0' || at === plainAddress('::')
   return everywhere && (plain.startsWith('127.') || plain === plainAddress('::1') || isInterface(plain))
 }

@@ -29,6 +29,8 @@ export interface Admitted {
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$/
 const MAX_TEXT = 1024
+/** The function by which clients are asked for approval: a tool of this name could pose as it. */
+const APPROVAL = 'request_approval'
 
 /**
  * Checks a registration and fills it in (contract §6.1). Throws a `GatewayError` with the field as `param` and the
@@ -92,7 +94,7 @@ function admitName(name: string, reserved: readonly string[]): void {
     throw rejected('charset', 'name', 'name must be 1 to 63 of A-Z a-z 0-9 _ - and begin with a letter or _.')
   }
   const folded = name.toLowerCase()
-  if (folded.startsWith('loopgate_') || reserved.some(each => each.toLowerCase() === folded)) {
+  if (folded.startsWith('loopgate_') || [APPROVAL, ...reserved].some(each => each.toLowerCase() === folded)) {
     throw rejected('reserved', 'name', `The name ${name} is reserved for the gateway; choose another.`)
   }
 }

@@ -95,7 +95,12 @@ export interface AnyTool {
 export function aWebhook(
   url: string,
   body: object = {},
-  { egress, services, auth }: { egress: Egress; services?: Partial<WebhookServices>; auth?: string }
+  {
+    egress,
+    services,
+    auth,
+    secret = newSigningSecret()
+  }: { egress: Egress; services?: Partial<WebhookServices>; auth?: string; secret?: string }
 ): AnyTool {
   const { endpoint = {}, ...rest } = body as { endpoint?: object }
   const { definition } = admitTool(
@@ -104,7 +109,6 @@ export function aWebhook(
     { egress, reserved: [] }
   )
   const told: string[] = []
-  const secret = newSigningSecret()
   const { tool } = toolEntry(
     {
       ...{ definition, version: 3, state: 'active', source: 'api', createdAt: Date.now() },
