@@ -165,6 +165,7 @@ function finderFor({ tool_search: search }: Config, metrics: Metrics): OwnedTool
     kind: search.index,
     views: { max: search.views.max, ttlMs: search.views.ttl_ms },
     maxIndexes: search.max_indexes,
+    indexMemoryBytes: search.index_memory_bytes,
     onBuild: metrics.indexBuilt,
     onEvict: metrics.viewEvicted,
     onSize: ({ indexes, views }) => {
