@@ -149,7 +149,12 @@ export const turnSections = {
         })
         .prefault({})
         .describe('Memory only: evicting a view forgets no found tool.'),
-      max_indexes: z.int().min(1).max(100_000).default(64).describe('Distinct tool sets with an index in memory.')
+      max_indexes: z.int().min(1).max(100_000).default(64).describe('Distinct tool sets with an index in memory.'),
+      index_memory_bytes: z
+        .int()
+        .min(1_048_576)
+        .default(268_435_456)
+        .describe('What these indexes may take together, as estimated; the one unused for longest goes first.')
     })
     .prefault({})
     .describe('Finding tools by search in place of showing them all.'),
