@@ -22,9 +22,7 @@ const OWN_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
  * and its message, cleaned; credentials are ours; the text of a 5xx is never shown.
  */
 export function upstreamFailure(said: SaidFailure): GatewayError {
-  const { status, body } = said
-  if (status === undefined) return ofStatus(said, statusInside(body), messageOf(body))
-  return ofStatus(said, status, status < 500 ? messageOf(body) : undefined)
+  return ofStatus(said, said.status ?? statusInside(said.body), messageOf(said.body))
 }
 
 /** A failure inside a 200 takes the status in its body if that is 400 to 599, else 502. */

@@ -27,6 +27,7 @@ const STREAMS: Record<string, { text: string; events: string[] }> = {
   'no space after the colon': { text: 'data:a\n\ndata:b\n\n', events: ['a', 'b'] },
   'only one space is dropped': { text: 'data:  a\n\n', events: [' a'] },
   'data lines joined by LF': { text: 'data: {"a":\ndata: 1}\n\n', events: ['{"a":\n1}'] },
+  'data lines that end in CR LF': { text: 'data: a\r\ndata: b\r\n\r\n', events: ['a\nb'] },
   comments: { text: ': x\n\n: y\ndata: a\n: inside\n\n:\n\ndata: b\n\n', events: ['a', 'b'] },
   'frames without data': { text: 'retry: 3\n\nid: 1\n\nevent: ping\n\ndata:\n\ndata\n\ndata: a\n\n', events: ['a'] },
   'fields nobody knows': { text: 'foo: bar\nid: 2\ndatum: z\ndata: a\nmore\n\n', events: ['a'] },

@@ -70,7 +70,6 @@ export class CallReader {
       if (id === undefined || known.id === '' || known.id === id) return known
       const other = this.#byId.get(id)
       if (other !== undefined) return other
-      this.#lastTookOver = true
       return this.#open(id, index, true)
     }
     if (id === undefined && nameOf(entry) === '' && this.#lastTookOver && this.#last !== undefined) {

@@ -80,12 +80,13 @@ function encodeAssistant(message: AssistantMessage, inTurn: boolean, encoding: E
 }
 
 /** `undefined`: no `content` key at all, as its author wrote it. */
-function assistantContent({ content, calls, empty }: AssistantMessage, encoding: Encoding): unknown {
+function assistantContent({ content, calls, refusal, empty }: AssistantMessage, encoding: Encoding): unknown {
   if (content !== '') return contentOf(content)
   if (empty === 'absent') return undefined
   if (empty === 'null') return null
   if (empty === 'text') return ''
-  return calls.length > 0 && encoding.emptyAssistantContent === 'null' ? null : ''
+  const saysElse = calls.length > 0 || refusal !== undefined
+  return saysElse && encoding.emptyAssistantContent === 'null' ? null : ''
 }
 
 /** Earlier turns are without: providers refuse reasoning that is not of the turn. The client's own words stay its own. */
