@@ -49,7 +49,9 @@ class Exchanging implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits
   readonly #result = Promise.withResolvers<Exchange>()
   readonly #chunks: Buffer[] = []
+  /** Until the answer is at its end, and with it the use of the connection. */
   #controller: Dispatcher.DispatchController | undefined
+  #sent = false
   #timer: NodeJS.Timeout | undefined
   #settled = false
   #status = 0
@@ -71,6 +73,7 @@ class Exchanging implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#sent = true
     // Given up while the connection was being made: nothing is sent.
     if (this.#settled) controller.abort(new Error('The call was given up.'))
   }
@@ -91,6 +94,7 @@ class Exchanging implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#controller = undefined
     this.#settle(this.#answer(false))
   }
 
@@ -107,7 +111,7 @@ class Exchanging implements Dispatcher.DispatchHandler {
   }
 
   #failure(error: Error): Exchange {
-    if (this.#controller === undefined) return { kind: error instanceof EgressRefused ? 'refused' : 'unreachable' }
+    if (!this.#sent) return { kind: error instanceof EgressRefused ? 'refused' : 'unreachable' }
     // The status of a failure says all; the rest of its body is not missed.
     if (this.#status >= 300) return this.#answer(true)
     if (this.#status > 0 || isMalformed(error)) return { kind: 'malformed' }
@@ -115,7 +119,7 @@ class Exchanging implements Dispatcher.DispatchHandler {
   }
 
   #expire(): void {
-    this.#settle(this.#status >= 300 ? this.#answer(true) : { kind: 'timeout', sent: this.#controller !== undefined })
+    this.#settle(this.#status >= 300 ? this.#answer(true) : { kind: 'timeout', sent: this.#sent })
   }
 
   /** A property, so that it can be taken off the signal again. */

@@ -1,4 +1,4 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
+import { type KeyObject, randomUUID } from 'node:crypto'
 import type { ToolCall } from '../core/chat.ts'
 import type { Turn } from '../core/turn.ts'
 import type { ToolDefinition } from './definition.ts'
@@ -101,7 +101,8 @@ function traceparentOf(turnId: string): string {
     trace = trace * 32n + BigInt(Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(character)))
   }
   const traceId = BigInt.asUintN(128, trace).toString(16).padStart(32, '0')
-  return `00-${traceId}-${randomBytes(8).toString('hex')}-00`
+  // A UUID's random bytes are drawn in advance, single bytes are not.
+  return `00-${traceId}-${randomUUID().replaceAll('-', '').slice(16)}-00`
 }
 
 function isoOf(time: number): string {
