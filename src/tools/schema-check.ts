@@ -104,9 +104,14 @@ function uniqueItems(wanted: boolean, items: readonly unknown[]): boolean {
 
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join()}}`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${canonical(item)},`
+    return `[${text}]`
+  }
+  const fields = value as Fields
+  for (const key of Object.keys(fields).sort()) text += `${JSON.stringify(key)}:${canonical(fields[key])},`
+  return `{${text}}`
 }
 
 interface Complaint {

@@ -160,9 +160,11 @@ t.test('what checking says, and what it does not stumble over', async t => {
     else t.match(complaint, expected, JSON.stringify(schema))
   }
   const unique = schemaCheck(object({ l: { type: 'array', uniqueItems: true } }))
-  const started = performance.now()
+  const before = process.cpuUsage()
   t.equal(unique({ l: Array.from({ length: 8000 }, (_, n) => ({ n, a: `item ${n}` })) }), undefined)
-  t.ok(performance.now() - started < 100, `8,000 objects: ${performance.now() - started} ms`)
+  // Of CPU: other tests run beside.
+  const ms = process.cpuUsage(before).user / 1000
+  t.ok(ms < 100, `8,000 objects: ${ms} ms`)
 })
 
 t.test('a call reaches its tool only with arguments that fit, written anew', async t => {
