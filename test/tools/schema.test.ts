@@ -76,7 +76,7 @@ t.test('schemas that cannot be checked in bounded time are refused, with the rea
   for (const [name, schema, expected] of rows) {
     const started = performance.now()
     t.equal(reason(schema), expected, name)
-    t.ok(performance.now() - started < 500, `${name}: at once`)
+    t.ok(performance.now() - started < 2000, `${name}: at once`)
   }
 })
 
@@ -118,9 +118,10 @@ t.test('ordinary schemas are let in', async t => {
 t.test('patterns are linear and never mixed up', async t => {
   for (const pattern of ['^(a+)+$', '^(a|a)*$']) {
     const schema = object({ a: { type: 'string', pattern } })
-    const started = performance.now()
+    const before = process.cpuUsage()
     t.match(schemaCheck(schema)({ a: `${'a'.repeat(20_000)}!` }), /must match pattern/, pattern)
-    t.ok(performance.now() - started < 100, `${pattern}: ${performance.now() - started} ms`)
+    const ms = process.cpuUsage(before).user / 1000
+    t.ok(ms < 200, `${pattern}: ${ms} ms, compiling included`)
   }
   const both = schemaCheck(object({ a: { pattern: '^x' }, b: { pattern: '^y' } }))
   t.equal(both({ a: 'x', b: 'y' }), undefined)
