@@ -128,9 +128,8 @@ t.test('what a hostile endpoint may do, and what comes of it', async t => {
     const { call } = aWebhook(server.url, { ...body, endpoint: { timeout_ms: 300 } }, { egress })
     const started = performance.now()
     t.match(await call(), expected, name)
-    t.ok(performance.now() - started < 800, `${name}: at the deadline at the latest`)
-    await new Promise(done => setTimeout(done, 20))
-    t.equal(server.closed(), 1, `${name}: the connection is closed`)
+    t.ok(performance.now() - started < 1300, `${name}: at the deadline at the latest`)
+    await until(() => server.closed() === 1)
     server.close()
   }
 })
