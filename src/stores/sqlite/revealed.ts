@@ -9,7 +9,8 @@ export class Revealed {
   readonly #delete: StatementSync
 
   constructor(engine: Engine) {
-    this.#names = engine.prepare('SELECT name FROM revealed_tools WHERE session = ? AND branch = ? ORDER BY position')
+    this.#names = engine.prepare(`SELECT name FROM revealed_tools
+      WHERE session = (SELECT n FROM sessions WHERE key = ?) AND branch = ? ORDER BY position`)
     this.#insert = engine.prepare('INSERT INTO revealed_tools (session, branch, name, position) VALUES (?, ?, ?, ?)')
     this.#delete = engine.prepare('DELETE FROM revealed_tools WHERE session = ?')
   }
@@ -19,17 +20,17 @@ export class Revealed {
   }
 
   /** Adds what is not there yet; returns the whole list. */
-  add({ key, branch }: Session, names: readonly string[]): string[] {
+  add(session: number, { key, branch }: Session, names: readonly string[]): string[] {
     const known = this.names(key, branch)
     for (const name of names) {
       if (known.includes(name)) continue
-      this.#insert.run(key, branch, name, known.length)
+      this.#insert.run(session, branch, name, known.length)
       known.push(name)
     }
     return known
   }
 
-  remove(sessionKey: string): void {
-    this.#delete.run(sessionKey)
+  remove(session: number): void {
+    this.#delete.run(session)
   }
 }

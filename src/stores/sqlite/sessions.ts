@@ -16,6 +16,7 @@ import { Revealed } from './revealed.ts'
 import { Transcript } from './transcript.ts'
 
 interface SessionRow {
+  readonly n: number
   readonly key: string
   readonly id: string
   readonly tenant: string
@@ -35,7 +36,7 @@ const TOUCH = `INSERT INTO sessions (key, id, tenant, key_id, created_ms, used_m
   VALUES (?, ?, ?, ?, ?5, ?5, ?6, ?7)
   ON CONFLICT (key) DO UPDATE SET
     used_ms = max(used_ms, excluded.used_ms), turns = turns + excluded.turns, next_seq = next_seq + excluded.next_seq
-  RETURNING next_seq`
+  RETURNING n, next_seq`
 
 export class SqliteSessions implements SessionStore {
   readonly #engine: Engine
@@ -47,6 +48,7 @@ export class SqliteSessions implements SessionStore {
   readonly #touch: StatementSync
   readonly #decide: StatementSync
   readonly #setFound: StatementSync
+  readonly #count: StatementSync
   readonly #delete: StatementSync
 
   constructor(engine: Engine) {
@@ -56,12 +58,13 @@ export class SqliteSessions implements SessionStore {
     this.#get = engine.prepare('SELECT * FROM sessions WHERE key = ?')
     this.#list = engine.prepare(`SELECT * FROM sessions WHERE tenant = ? AND key_id = ? AND (created_ms, key) < (?, ?)
       ORDER BY created_ms DESC, key DESC LIMIT ?`)
-    this.#walk = engine.prepare('SELECT key, used_ms FROM sessions WHERE key > ? ORDER BY key LIMIT ?')
+    this.#walk = engine.prepare('SELECT n, used_ms FROM sessions WHERE n > ? ORDER BY n LIMIT ?')
     this.#touch = engine.prepare(TOUCH)
-    this.#decide = engine.prepare(`UPDATE sessions SET search_mode = coalesce(search_mode, ?) WHERE key = ?
+    this.#decide = engine.prepare(`UPDATE sessions SET search_mode = coalesce(search_mode, ?) WHERE n = ?
       RETURNING search_mode`)
-    this.#setFound = engine.prepare('UPDATE sessions SET last_found = ? WHERE key = ?')
-    this.#delete = engine.prepare('DELETE FROM sessions WHERE key = ?')
+    this.#setFound = engine.prepare('UPDATE sessions SET last_found = ? WHERE n = ?')
+    this.#count = engine.prepare('UPDATE sessions SET turns = turns - ? WHERE n = ?')
+    this.#delete = engine.prepare('DELETE FROM sessions WHERE n = ?')
   }
 
   async get(sessionKey: string): Promise<SessionInfo | undefined> {
@@ -100,9 +103,10 @@ export class SqliteSessions implements SessionStore {
     // Outside the transaction: what cannot be written as JSON fails before anything is held up.
     const bodies = messages.map((message: Message) => JSON.stringify(message))
     return this.#engine.write(() => {
-      const gone = this.#transcript.take(session.key, turn.replaces) + this.#transcript.take(session.key, turn.id)
-      const nextSeq = this.#touched(session, owner, { turns: 1 - gone, seqs: 1 + bodies.length })
-      this.#transcript.write(session.key, turn, { position: nextSeq - 1 - bodies.length, bodies })
+      const { n, next_seq } = this.#touched(session, owner, { turns: 1, seqs: 1 + bodies.length })
+      const gone = this.#transcript.take(n, turn.replaces) + this.#transcript.take(n, turn.id)
+      if (gone > 0) this.#count.run(gone, n)
+      this.#transcript.write(n, turn, { position: next_seq - 1 - bodies.length, bodies })
     })
   }
 
@@ -117,28 +121,32 @@ export class SqliteSessions implements SessionStore {
     lastFound?: readonly string[]
   ): Promise<readonly string[]> {
     return this.#engine.write(() => {
-      this.#touched(session, owner, { turns: 0, seqs: 0 })
-      if (lastFound) this.#setFound.run(JSON.stringify(lastFound), session.key)
-      return this.#revealed.add(session, names)
+      const { n } = this.#touched(session, owner, { turns: 0, seqs: 0 })
+      if (lastFound) this.#setFound.run(JSON.stringify(lastFound), n)
+      return this.#revealed.add(n, session, names)
     })
   }
 
   decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'> {
     return this.#engine.write(() => {
-      this.#touched(session, owner, { turns: 0, seqs: 0 })
-      return (this.#decide.get(mode, session.key) as { search_mode: 'on' | 'off' }).search_mode
+      const { n } = this.#touched(session, owner, { turns: 0, seqs: 0 })
+      return (this.#decide.get(mode, n) as { search_mode: 'on' | 'off' }).search_mode
     })
   }
 
   delete(sessionKey: string): Promise<boolean> {
-    return this.#engine.write(() => this.#remove(sessionKey))
+    return this.#engine.write(() => {
+      const row = this.#get.get(sessionKey)
+      if (row) this.#remove(row.n as number)
+      return row !== undefined
+    })
   }
 
   async sweep(unusedSince: number): Promise<number> {
     let swept = 0
-    let from: string | undefined = ''
+    let from: number | undefined = 0
     while (from !== undefined) {
-      const start: string = from
+      const start: number = from
       const done = await this.#engine.write(() => this.#sweepFrom(start, unusedSince))
       swept += done.swept
       from = done.next
@@ -146,22 +154,22 @@ export class SqliteSessions implements SessionStore {
     return swept
   }
 
-  #sweepFrom(start: string, unusedSince: number): { swept: number; next: string | undefined } {
-    const rows = this.#walk.all(start, SWEPT_AT_ONCE) as unknown as Pick<SessionRow, 'key' | 'used_ms'>[]
+  #sweepFrom(start: number, unusedSince: number): { swept: number; next: number | undefined } {
+    const rows = this.#walk.all(start, SWEPT_AT_ONCE) as unknown as Pick<SessionRow, 'n' | 'used_ms'>[]
     const unused = rows.filter(({ used_ms }) => used_ms < unusedSince)
-    for (const { key } of unused) this.#remove(key)
-    return { swept: unused.length, next: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.key }
+    for (const { n } of unused) this.#remove(n)
+    return { swept: unused.length, next: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.n }
   }
 
   #touched({ key, id }: Session, { tenant, keyId }: SessionOwner, { turns, seqs }: { turns: number; seqs: number }) {
     const row = this.#touch.get(key, id, tenant, keyId, Date.now(), turns, seqs)
-    return (row as { next_seq: number }).next_seq
+    return row as { n: number; next_seq: number }
   }
 
-  #remove(sessionKey: string): boolean {
-    this.#transcript.remove(sessionKey)
-    this.#revealed.remove(sessionKey)
-    return this.#delete.run(sessionKey).changes > 0
+  #remove(n: number): void {
+    this.#transcript.remove(n)
+    this.#revealed.remove(n)
+    this.#delete.run(n)
   }
 
   #info(row: SessionRow): SessionInfo {

@@ -15,11 +15,13 @@ interface TurnRecord {
 const INSERT_TURN = `INSERT INTO session_turns (session, position, id, status, answer_id, created_ms)
   VALUES (?, ?, ?, ?, ?, ?)`
 
+const NUMBER = '(SELECT n FROM sessions WHERE key = ?)'
+
 const PAGE = `SELECT seq, id, status, created_ms, body
   FROM messages CROSS JOIN session_turns USING (session)
-  WHERE session = ? AND seq > ? AND position = turn ORDER BY seq LIMIT ?`
+  WHERE session = ${NUMBER} AND seq > ? AND position = turn ORDER BY seq LIMIT ?`
 
-/** The turns of sessions and their messages. Its methods run inside a read or a unit. */
+/** The turns of sessions and their messages. Its methods run inside a read or a unit; `session` is its number. */
 export class Transcript {
   readonly #engine: Engine
   readonly #find: StatementSync
@@ -46,7 +48,7 @@ export class Transcript {
     this.#page = engine.prepare(PAGE)
     this.#deleteTurns = engine.prepare('DELETE FROM session_turns WHERE session = ?')
     this.#deleteMessages = engine.prepare('DELETE FROM messages WHERE session = ?')
-    const bodies = 'SELECT turn, body FROM messages WHERE session = ? AND seq > ?'
+    const bodies = `SELECT turn, body FROM messages WHERE session = ${NUMBER} AND seq > ?`
     this.#bodies = {
       all: engine.prepare(`${bodies} ORDER BY seq`),
       ends: engine.prepare(`${bodies} AND is_end = 1 ORDER BY seq`)
@@ -59,7 +61,7 @@ export class Transcript {
     if (oldest === undefined) return []
     const messages = new Map(found.map(({ position }): [number, Message[]] => [position, []]))
     // One walk over the rows from the oldest turn on; those of turns that were not asked for are passed over.
-    for (const { turn, body } of this.#bodies[part].iterate(sessionKey, oldest.position)) {
+    for (const { turn, body } of this.#bodies[part].all(sessionKey, oldest.position)) {
       messages.get(turn as number)?.push(JSON.parse(body as string) as Message)
     }
     return found.reverse().map(({ position, id, status, answer_id, created_ms }) => ({
@@ -85,31 +87,31 @@ export class Transcript {
   }
 
   /** Takes a turn out with its messages; how many there were, 0 or 1. */
-  take(sessionKey: string, turnId: string | undefined): number {
-    const row = turnId === undefined ? undefined : this.#find.get(turnId, sessionKey)
+  take(session: number, turnId: string | undefined): number {
+    const row = turnId === undefined ? undefined : this.#find.get(turnId, session)
     if (row === undefined) return 0
     const position = row.position as number
-    this.#dropMessages.run(sessionKey, position)
-    this.#dropTurn.run(sessionKey, position)
+    this.#dropMessages.run(session, position)
+    this.#dropTurn.run(session, position)
     return 1
   }
 
   write(
-    sessionKey: string,
+    session: number,
     turn: StoredTurn,
     { position, bodies }: { position: number; bodies: readonly string[] }
   ): void {
     const { id, status, answerId, messages, createdAt } = turn
-    this.#insertTurn.run(sessionKey, position, id, status, answerId ?? null, createdAt)
+    this.#insertTurn.run(session, position, id, status, answerId ?? null, createdAt)
     for (const [at, message] of messages.entries()) {
       const isEnd = isOpen(status) || message.role === 'user' || message.id === answerId
-      this.#insertMessage.run(sessionKey, position + 1 + at, position, isEnd ? 1 : 0, bodies[at] as string)
+      this.#insertMessage.run(session, position + 1 + at, position, isEnd ? 1 : 0, bodies[at] as string)
     }
   }
 
-  remove(sessionKey: string): void {
-    this.#deleteMessages.run(sessionKey)
-    this.#deleteTurns.run(sessionKey)
+  remove(session: number): void {
+    this.#deleteMessages.run(session)
+    this.#deleteTurns.run(session)
   }
 
   #newestOf(statuses: number): StatementSync {
@@ -117,7 +119,7 @@ export class Transcript {
     if (known) return known
     const places = Array(statuses).fill('?').join(', ')
     const statement = this.#engine.prepare(`SELECT position, id, status, answer_id, created_ms FROM session_turns
-      WHERE session = ? AND status IN (${places}) ORDER BY position DESC LIMIT ?`)
+      WHERE session = ${NUMBER} AND status IN (${places}) ORDER BY position DESC LIMIT ?`)
     this.#newest.set(statuses, statement)
     return statement
   }
