@@ -54,6 +54,12 @@ export class SseWriter {
     return undefined
   }
 
+  /** A comment frame is the one keepalive that every reader takes (W3). Bytes that wait to be read are no silence. */
+  comment(): void {
+    if (this.#isClosed || this.#gate !== undefined) return
+    void this.write(': ka\n\n')
+  }
+
   /** Sends the last frames and closes. The client may still be reading when it returns; nothing waits for that. */
   end(frames: string): void {
     if (this.#isClosed) return
@@ -78,10 +84,8 @@ export class SseWriter {
     this.#gate.promise.catch(() => {})
   }
 
-  /** A comment frame is the one keepalive that every reader takes (W3). Bytes that wait to be read are no silence. */
   #beat(): void {
-    if (this.#isClosed) return
-    if (this.#gate === undefined) this.#raw.write(': ka\n\n')
+    this.comment()
     this.#keepalive?.refresh()
   }
 

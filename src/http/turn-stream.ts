@@ -18,8 +18,8 @@ export interface StreamEncoder {
 }
 
 /**
- * Runs a turn and streams its answer. The head is held until something visible is there or `stream.commit_ms` has
- * passed, so that a failure before it keeps its status: then this rejects, and nothing was sent (W11). A failure after
+ * Runs a turn and streams its answer. The head is held until something visible is there or `stream.commit_ms` (or
+ * `keepalive_ms`, if that is shorter) has passed, so that a failure before it keeps its status: then this rejects, and nothing was sent (W11). A failure after
  * it becomes an error frame (W10). When the client has gone there is nobody to tell.
  */
 export async function streamTurn(
@@ -64,7 +64,11 @@ class TurnStream {
         ...(!isQuiet && { keepaliveMs }),
         onBuffered: bytes => services.metrics.streamBuffered(bytes)
       })
-    this.#deadline = setTimeout(() => this.#commit(), commitMs).unref()
+    // Silence of `keepalive_ms` is broken by a comment also where it is shorter, and that sends the head.
+    const isSilenceFirst = !isQuiet && keepaliveMs <= commitMs
+    this.#deadline = isSilenceFirst
+      ? setTimeout(() => this.#commit().comment(), keepaliveMs).unref()
+      : setTimeout(() => this.#commit(), commitMs).unref()
     if (prepared.options.include.has('events'))
       prepared.onEvent = event => this.#tell(eventView(event, prepared.record))
   }

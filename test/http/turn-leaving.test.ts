@@ -67,7 +67,7 @@ for (const [phase, first, { ...body }] of phases) {
   t.test(`a client that leaves ${phase} aborts the turn at once, which is cancelled with 499`, async t => {
     const model = waiting(first)
     const early = 'early' in body
-    const edge = await anEdge(model.chat, { config: { stream: { commit_ms: early ? 10 : 10_000, keepalive_ms: 10 } } })
+    const edge = await anEdge(model.chat, { config: { stream: { commit_ms: early ? 10 : 10_000 } } })
     t.teardown(() => edge.close())
     const socket = edge.dial()
     send(socket, body)
@@ -193,7 +193,7 @@ function late(ms: number, then: Parameters<typeof scripted>[0][number]): Model {
 }
 
 t.test('silence is broken by comments only, from the deadline of the head on (W3)', async t => {
-  const config = { stream: { commit_ms: 60, keepalive_ms: 40 } }
+  const config = { stream: { commit_ms: 60, keepalive_ms: 80 } }
   const edge = await anEdge(late(300, { text: 'hi' }), { config })
   t.teardown(() => edge.close())
   const startedAt = Date.now()
@@ -210,6 +210,11 @@ t.test('silence is broken by comments only, from the deadline of the head on (W3
 
   const quiet = await post(edge, { stream: true }, { 'x-loopgate-keepalive': 'off' })
   t.notMatch(await quiet.text(), /: ka/)
+
+  const soon = await anEdge(late(300, { text: 'hi' }), { config: { stream: { commit_ms: 10_000, keepalive_ms: 50 } } })
+  t.teardown(() => soon.close())
+  const frames = (await (await post(soon, { stream: true })).text()).split('\n\n')
+  t.match(frames.slice(0, 3), [/role/, ': ka', ': ka'], 'silence that lasts sends the head before its deadline')
 })
 
 t.test('what fails before the deadline has its status, after it a frame; a busy stream has no comments', async t => {
