@@ -65,7 +65,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
     }
   })
   const gateway = fastifyFor(config, log)
-  const egress = egressFor(config, ownUrl)
+  const egress = egressFor(config, gateway)
   const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
   const { models, close: closeModels } = buildModels(config, { allowScript })
   metrics.modelNames(models.list().map(({ id }) => id))
@@ -142,7 +142,7 @@ function fastifyFor(config: Config, log: Logger): FastifyInstance {
   return app
 }
 
-function egressFor({ egress, server }: Config, ownUrl: () => string): Egress {
+function egressFor({ egress, server }: Config, gateway: FastifyInstance): Egress {
   const { public: outside, internal } = egress.policies
   return guardedDispatchers({
     policies: {
@@ -150,14 +150,9 @@ function egressFor({ egress, server }: Config, ownUrl: () => string): Egress {
       internal: { allowHttp: internal.allow_http, allowPrivate: internal.allow_private, ports: internal.ports }
     },
     denyCidrs: egress.deny_cidrs,
-    listening: () => listeningAt(server.host, ownUrl()),
+    listening: () => gateway.addresses().filter(each => typeof each === 'object'),
     publicUrl: server.public_url
   })
-}
-
-/** Own addresses are known once the gateway listens; no tool is called before. */
-function listeningAt(host: string, url: string): readonly { address: string; port: number }[] {
-  return url === '' ? [] : [{ address: host, port: Number(new URL(url).port) }]
 }
 
 function finderFor({ tool_search: search }: Config, metrics: Metrics): OwnedToolFinder {
