@@ -88,7 +88,7 @@ export async function startGateway({
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const url = await listening(child, output, startMs)
+    const url = await listening(child, folder, output, startMs)
     return { url, process: child, output, isAlive: () => isRunning(child), stop }
   } catch (error) {
     await stop()
@@ -97,7 +97,7 @@ export async function startGateway({
 }
 
 /** Resolves to the URL in the first line the process writes (contract §15). */
-function listening(child: ChildProcess, output: () => string, startMs: number): Promise<string> {
+function listening(child: ChildProcess, folder: string, output: () => string, startMs: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const look = () => {
     const url = /"event":"server\.listening".*?"url":"([^"]+)"/.exec(output())?.[1]
@@ -107,7 +107,9 @@ function listening(child: ChildProcess, output: () => string, startMs: number): 
   const timer = setTimeout(late, startMs)
   child.stdout?.on('data', look)
   child.once('error', reject)
-  child.once('close', code => reject(new StartRefused(code ?? undefined, output())))
+  // The folder is made up for this start, so its name tells nobody anything.
+  const said = () => output().replaceAll(`${folder}/`, '')
+  child.once('close', code => reject(new StartRefused(code ?? undefined, said())))
   return promise.finally(() => {
     clearTimeout(timer)
     child.stdout?.off('data', look)
