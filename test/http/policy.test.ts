@@ -1,0 +1,91 @@
+import t from 'tap'
+import { type ConfigInput, configSchema } from '../../src/config/schema.ts'
+import type { Tool } from '../../src/core/chat.ts'
+import { policyOf } from '../../src/http/policy.ts'
+import { NO_OPTIONS, type TurnOptions } from '../../src/http/turn-options.ts'
+import { asked } from '../helper/asked.ts'
+
+function policy(config: ConfigInput, options: Partial<TurnOptions>, some: ReadonlyMap<string, Tool> = new Map()) {
+  return policyOf(configSchema.parse(config), { ...NO_OPTIONS, ...options }, { isNamed: true, tools: some })
+}
+
+t.test('limits of a request hold where they are tighter', async t => {
+  const config = { limits: { max_calls: 10, max_rounds: -1, max_calls_per_tool: 5, per_tool: { a: 3, b: -1 } } }
+  t.match(policy(config, {}).limits, { maxCalls: 10, maxRounds: -1, maxCallsPerTool: 5, maxTurnMs: 600_000 })
+  const loose = policy(config, {
+    limits: { max_calls: 99, max_rounds: -1, max_calls_per_tool: -1, per_tool: { a: 9 } }
+  })
+  t.match(loose.limits, { maxCalls: 10, maxRounds: -1, maxCallsPerTool: 5, perTool: { a: 3, b: -1 } })
+  const tight = policy(config, {
+    limits: {
+      max_calls: 2,
+      max_rounds: 4,
+      max_tokens: 100,
+      max_calls_per_tool: 2,
+      per_tool: { c: 1 },
+      limit_check: 'batch'
+    },
+    timeoutMs: 1000
+  })
+  t.match(tight.limits, {
+    maxCalls: 2,
+    maxRounds: 4,
+    maxTokens: 100,
+    maxTurnMs: 1000,
+    maxCallsPerTool: 2,
+    perTool: { a: 2, b: 2, c: 1 },
+    limitCheck: 'batch'
+  })
+  const own = new Map([['d', { name: 'd', kind: 'builtin', maxCallsPerTurn: 50 } as const]])
+  t.equal(policy(config, { limits: { max_calls_per_tool: 2 } }, own).limits.perTool.d, 2, 'a tool’s own limit too')
+  const exempt = { limits: { exempt_tools: ['a', 'x_*'] } }
+  t.strictSame(policy(exempt, { limits: { exempt_tools: ['a', 'z'] } }).limits.exemptTools, ['a'])
+  t.strictSame(policy(exempt, { limits: { per_tool: { x_1: 1 } } }).limits.exemptTools, ['a'])
+})
+
+t.test('search results of a request stay under what is configured', async t => {
+  const results = (tool_search: object, maxResults: number) =>
+    policy({ tool_search }, { toolSearch: { maxResults } }).toolSearch
+  t.match(results({}, 50), { maxResults: 10, maxResultsLimit: undefined })
+  t.match(results({ max_results: 3 }, 5), { maxResults: 3 })
+  t.match(results({ max_results: 3, max_results_limit: 8 }, 5), { maxResults: 5, maxResultsLimit: undefined })
+  t.match(policy({ tool_search: { max_results: 3, max_results_limit: 8 } }, {}).toolSearch, {
+    maxResults: 3,
+    maxResultsLimit: 8
+  })
+})
+
+t.test('what is not there yet is refused by name; the body wins over headers', async t => {
+  const later: readonly [object, string][] = [
+    [{ tool_execution: 'manual' }, 'loopgate.tool_execution'],
+    [{ approvals: 'deny' }, 'loopgate.approvals'],
+    [{ structured_output: {} }, 'loopgate.structured_output'],
+    [{ cache: 'off' }, 'loopgate.cache'],
+    [{ resumable: true }, 'loopgate.resumable'],
+    [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
+    [{ memory: { branch: 'b' } }, 'loopgate.memory.branch'],
+    [{ limits: { on_limit: 'tell_model' } }, 'loopgate.limits.on_limit'],
+    [{ limits: { max_cost_usd: 1 } }, 'loopgate.limits.max_cost_usd']
+  ]
+  for (const [loopgate, param] of later) {
+    t.match(await asked({ loopgate }), { status: 400, error: { code: 'unsupported_parameter', param } })
+  }
+  const wrong: readonly [object, string][] = [
+    [{ nope: 1 }, 'loopgate.nope'],
+    [{ limits: { max_call: 1 } }, 'loopgate.limits.max_call'],
+    [{ tags: ['x'.repeat(65)] }, 'loopgate.tags[0]'],
+    [{ tool_search: { max_results: 0 } }, 'loopgate.tool_search.max_results']
+  ]
+  for (const [loopgate, param] of wrong) {
+    t.match(await asked({ loopgate }), { status: 400, error: { code: 'invalid_request', param } })
+  }
+  const headers = { 'x-loopgate-memory': 'off', 'x-loopgate-tool-search': 'off', 'x-loopgate-timeout-ms': '5000' }
+  const { turn } = await asked({ session_id: 's', loopgate: { memory: 'on' } }, { headers })
+  t.match(turn?.policy, { memory: { mode: 'on' }, toolSearch: { mode: 'off' }, limits: { maxTurnMs: 5000 } })
+  t.match(await asked({}, { headers: { 'x-loopgate-timeout-ms': '1.5' } }), {
+    error: { code: 'invalid_request', param: 'x-loopgate-timeout-ms' }
+  })
+  t.match(await asked({}, { headers: { 'x-loopgate-tool-execution': 'manual' } }), {
+    error: { code: 'unsupported_parameter' }
+  })
+})
