@@ -1,9 +1,10 @@
-import type { Answer, Finish, Message, ToolCall, ToolMessage } from '../core/chat.ts'
+import type { Answer, Message, ToolCall, ToolMessage } from '../core/chat.ts'
 import { openCalls } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import type { Turn } from '../core/turn.ts'
-import type { StoredTurn, TurnStatus } from '../stores/contracts.ts'
+import { statusOf, type TurnStatus } from '../core/turn-status.ts'
+import type { StoredTurn } from '../stores/contracts.ts'
 import type { RememberedRequest } from './memory-request.ts'
 import { whole } from './memory-whole.ts'
 
@@ -80,20 +81,4 @@ function newId(): string {
 
 function isWaiting(status: TurnStatus): boolean {
   return status === 'awaiting_client' || status === 'awaiting_approval'
-}
-
-function statusOf(finish: Finish): TurnStatus {
-  switch (finish) {
-    case 'client_calls':
-      return 'awaiting_client'
-    case 'awaiting_approval':
-      return 'awaiting_approval'
-    case 'stop':
-    case 'return_direct':
-    case 'length':
-    case 'content_filter':
-      return 'completed'
-    default:
-      return 'limited'
-  }
 }

@@ -1,4 +1,6 @@
 import type { Fields } from './chat.ts'
+import { isDeeperThan } from './json-depth.ts'
+import { type Revived, rawNumber } from './raw-number.ts'
 
 export type Arguments =
   /** `value` is for checking (numbers as JavaScript has them), `text` for sending (integers exactly as written). */
@@ -42,7 +44,7 @@ export function replayableArguments(text: string): string {
 }
 
 function parseJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
-  if (depthOf(text) > MAX_DEPTH) return { ok: false, reason: `The arguments are nested deeper than ${MAX_DEPTH}.` }
+  if (isDeeperThan(text, MAX_DEPTH)) return { ok: false, reason: `The arguments are nested deeper than ${MAX_DEPTH}.` }
   try {
     const value: unknown = JSON.parse(text)
     if (RISKY_NUMBER.test(text) && !allFinite(value)) return { ok: false, reason: 'A number is out of range.' }
@@ -50,23 +52,6 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false; re
   } catch {
     return { ok: false, reason: 'The arguments are not valid JSON.' }
   }
-}
-
-/** Nesting of a JSON text, found without recursion, so that a hostile one cannot overflow the stack. */
-function depthOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (inString) {
-      if (code === 92) at++
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
-    else if (code === 123 || code === 91) deepest = Math.max(deepest, ++depth)
-    else if (code === 125 || code === 93) depth--
-  }
-  return deepest
 }
 
 function allFinite(value: unknown): boolean {
@@ -80,18 +65,13 @@ function exactText(source: string, value: unknown): string {
   return JSON.stringify(JSON.parse(source, exactInteger))
 }
 
-// The third parameter of a reviver and JSON.rawJSON are in V8 but not yet in TypeScript's library.
-interface RawJson {
-  rawJSON(text: string): unknown
-}
-
-function exactInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
+function exactInteger(_key: string, value: unknown, context?: Revived): unknown {
   const source = context?.source
   if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value
-  return /^-?\d+$/.test(source) ? (JSON as unknown as RawJson).rawJSON(source) : value
+  return /^-?\d+$/.test(source) ? rawNumber(source) : value
 }
 
-function bigAsText(_key: string, value: unknown, context?: { source?: string }): unknown {
+function bigAsText(_key: string, value: unknown, context?: Revived): unknown {
   const source = context?.source
   if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value
   return /^-?\d+$/.test(source) ? `#${source}` : value

@@ -49,20 +49,3 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     rounds: [...record.rounds.values()].map(roundView)
   })
 }
-
-/** Status of a turn that came to an answer. */
-export function statusOf({ finish }: Answer): TurnStatus {
-  switch (finish) {
-    case 'client_calls':
-      return 'awaiting_client'
-    case 'awaiting_approval':
-      return 'awaiting_approval'
-    case 'stop':
-    case 'return_direct':
-    case 'length':
-    case 'content_filter':
-      return 'completed'
-    default:
-      return 'limited'
-  }
-}

@@ -1,7 +1,8 @@
 import type { Answer } from '../core/chat.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import type { Emit } from '../core/turn.ts'
-import { type Ending, runView, statusOf } from './run-view.ts'
+import { statusOf } from '../core/turn-status.ts'
+import { type Ending, runView } from './run-view.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
 
@@ -32,7 +33,7 @@ async function play({ chat, finder }: TurnServices, prepared: PreparedTurn, emit
   try {
     const answer = await chat(emit ? { ...turn, emit } : turn)
     if (answer.message.calls.length > MAX_CALLS) throw tooManyCalls()
-    return { status: statusOf(answer), httpStatus: 200, answer }
+    return { status: statusOf(answer.finish), httpStatus: 200, answer }
   } catch (thrown) {
     return failed(errorOf(thrown, prepared))
   } finally {

@@ -1,6 +1,9 @@
 /** What every store engine must do. `sqlite/` is the first; others implement the same, unchanged. */
 import type { Message } from '../core/chat.ts'
 import type { Session } from '../core/principal.ts'
+import type { TurnStatus } from '../core/turn-status.ts'
+
+export type { TurnStatus } from '../core/turn-status.ts'
 
 /** Times are milliseconds since the epoch. Every method rejects with `store_unavailable` when the engine is down. */
 export interface Stores {
@@ -12,16 +15,6 @@ export interface Stores {
   /** Writes out what is behind, then closes. */
   close(): Promise<void>
 }
-
-export type TurnStatus =
-  | 'running'
-  | 'awaiting_client'
-  | 'awaiting_approval'
-  | 'completed'
-  | 'limited'
-  | 'failed'
-  | 'cancelled'
-  | 'superseded'
 
 /** A turn as the transcript keeps it: its question, all calls and results, its answer. */
 export interface StoredTurn {

@@ -1,3 +1,5 @@
+import { isDeeperThan } from '../core/json-depth.ts'
+import { type Revived, rawNumber } from '../core/raw-number.ts'
 import { visibleText } from './visible-text.ts'
 
 const MAX_DEPTH = 64
@@ -34,30 +36,8 @@ function harmless(key: string, value: unknown): unknown {
   return typeof value === 'string' ? visibleText(value) : value
 }
 
-// The third parameter of a reviver and JSON.rawJSON are in V8 but not yet in TypeScript's library.
-interface RawJson {
-  rawJSON(text: string): unknown
-}
-
-function asWritten(key: string, value: unknown, context?: { source?: string }): unknown {
+function asWritten(key: string, value: unknown, context?: Revived): unknown {
   const source = context?.source
   if (typeof value !== 'number' || source === undefined || String(value) === source) return harmless(key, value)
-  return key === '__proto__' ? undefined : (JSON as unknown as RawJson).rawJSON(source)
-}
-
-/** Found without recursion: the parser survives what the serialiser does not. */
-function isDeeperThan(text: string, max: number): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (inString) {
-      if (code === 92) at++
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
-    else if (code === 123 || code === 91) {
-      if (++depth > max) return true
-    } else if (code === 125 || code === 93) depth--
-  }
-  return false
+  return key === '__proto__' ? undefined : rawNumber(source)
 }
