@@ -1,106 +1,7 @@
-import t, { type Test } from 'tap'
-import { memory } from '../../src/advisors/memory.ts'
-import { recallView } from '../../src/advisors/memory-recall.ts'
-import { toolLoop } from '../../src/advisors/tool-loop.ts'
-import type { Answer, Message, ToolCall } from '../../src/core/chat.ts'
+import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
-import type { MemoryPolicy } from '../../src/core/policy.ts'
-import { textOf } from '../../src/core/text.ts'
-import { advised, type Run, type Turn } from '../../src/core/turn.ts'
-import { laws } from '../../src/laws/laws.ts'
-import type { Stores } from '../../src/stores/contracts.ts'
-import { openSqlite } from '../../src/stores/sqlite/open.ts'
-import { limits } from '../../src/tools/guards/limits.ts'
-import { aPolicy, aTurn, type Scripted, scripted, toolbox } from '../helper/turn.ts'
-
-const ALL = ['completed', 'limited', 'failed', 'cancelled', 'superseded', 'awaiting_client'] as const
-
-/** A session with memory, asked turn by turn; `seen` is what the model was shown, a line a message. */
-class Conversation {
-  readonly stores: Stores
-  readonly policy: MemoryPolicy
-  seen: string[][] = []
-  lastTurn: Turn | undefined
-  #turns = 0
-  #messages = 0
-
-  constructor(stores: Stores, policy: Partial<MemoryPolicy> = {}) {
-    this.stores = stores
-    this.policy = { mode: 'on', recall: 'answers', window: { maxTurns: 20 }, ...policy }
-  }
-
-  async ask(wire: string | readonly Wire[], script: readonly Scripted[], changes: Partial<Turn> = {}): Promise<Answer> {
-    const parts = typeof wire === 'string' ? [{ user: wire }] : wire
-    const messages = parts.map(part => decoded(part, `msg_${++this.#messages}`))
-    const n = ++this.#turns
-    const model = scripted(script)
-    // Providers mint ids that are there once.
-    const unique = async (turn: Turn) => {
-      const answer = await model(turn)
-      const message = { ...answer.message, id: `${answer.message.id}_of_${n}` }
-      return { ...answer, message, messages: [message] }
-    }
-    const chain = advised(unique, memory({ store: this.stores.sessions }), toolLoop({ guards: [limits] }))
-    const base = aTurn({
-      id: `turn_${n}`,
-      question: (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
-      policy: { ...aPolicy, memory: this.policy },
-      ...changes
-    })
-    const turn = { ...base, prompt: { ...base.prompt, messages, tools: tools() } }
-    try {
-      return await chain(turn)
-    } finally {
-      this.seen = model.seen.map(({ prompt }) => prompt.messages.map(line))
-      this.lastTurn = model.seen.at(-1)
-    }
-  }
-
-  async remembered(): Promise<string[]> {
-    return (await recallView(this.stores.sessions, 'session-key-1', this.policy)).map(line)
-  }
-
-  async kept(): Promise<[string, string, string[]][]> {
-    const turns = await this.stores.sessions.turns('session-key-1', ALL, 1000)
-    return turns.map(({ id, status, messages }) => [id, status, messages.map(line)])
-  }
-}
-
-type Wire =
-  | { system: string }
-  | { user: string }
-  | { assistant: string; calls?: readonly ToolCall[] }
-  | { tool: string; of: string }
-
-function decoded(part: Wire, id: string): Message {
-  if ('system' in part) return { role: 'system', id, content: part.system }
-  if ('user' in part) return { role: 'user', id, content: part.user }
-  if ('tool' in part) return { role: 'tool', id, callId: part.of, content: part.tool }
-  return { role: 'assistant', id, content: part.assistant, calls: part.calls ?? [] }
-}
-
-function line(message: Message): string {
-  const text = textOf(message.content)
-  switch (message.role) {
-    case 'tool':
-      return `result ${message.callId}: ${text}`
-    case 'assistant':
-      return `assistant: ${[text, ...message.calls.map(({ id, name }) => `<${id} ${name}>`)].filter(Boolean).join(' ')}`
-    default:
-      return `${message.role}: ${text}`
-  }
-}
-
-const units: Run = async call => ({ content: `{"of":${call.arguments}}`, status: 'ok', attempts: 1 })
-const tools = () => toolbox({ stock: units, screen: undefined })
-const stock = (id: string, sku = 'BX-1'): ToolCall => ({ id, name: 'stock', arguments: `"${sku}"` })
-const screen = (id: string): ToolCall => ({ id, name: 'screen', arguments: '{}' })
-
-async function aConversation(t: Test, policy: Partial<MemoryPolicy> = {}): Promise<Conversation> {
-  const stores = await openSqlite({ path: ':memory:', synchronous: 'normal' })
-  t.teardown(() => stores.close())
-  return new Conversation(stores, policy)
-}
+import { aConversation, Conversation, screen, stock, type Wire } from '../helper/conversation.ts'
+import { aPolicy } from '../helper/turn.ts'
 
 t.test('answers: the next turn sees question and answer, behind the system messages', async t => {
   const talk = await aConversation(t)
@@ -179,8 +80,6 @@ t.test('the window takes past turns whole, newest first, and never cuts the open
     'user: Many calls',
     'assistant: Done.'
   ])
-  const unbound = new Conversation(talk.stores, { window: {} })
-  t.equal((await unbound.remembered()).length, 10)
 })
 
 t.test('without a bound on turns, as many as there are', async t => {
@@ -365,36 +264,6 @@ t.test('a request with a history of its own recalls nothing, and only what is ne
 t.test('a session that was made up for the request has no past to read', async t => {
   const talk = await aConversation(t)
   await talk.ask('One', [{ text: '1' }])
-  const session = { id: 'sess_1', key: 'session-key-1', named: false, branch: 'main' }
-  await talk.ask('Two', [{ text: '2' }], { session })
+  await talk.ask('Two', [{}], { session: { id: 'sess_1', key: 'session-key-1', named: false, branch: 'main' } })
   t.strictSame(talk.seen, [['user: Two']])
-})
-
-t.test('memory keeps the laws in 300 random chains, and what it holds is whole', async t => {
-  const stores = await openSqlite({ path: ':memory:', synchronous: 'normal' })
-  t.teardown(() => stores.close())
-  let sessions = 0
-  const create = () => {
-    const { advise } = memory({ store: stores.sessions })
-    const key = `session-${sessions++}`
-    return {
-      name: 'memory',
-      advise: (turn: Turn, next: Parameters<typeof advise>[1]) =>
-        advise({ ...turn, session: { ...turn.session, key } }, next)
-    }
-  }
-  t.equal(await laws({ name: 'memory', places: ['turn'], create }, { chains: 300 }), undefined)
-
-  const wrong: string[] = []
-  for (let n = 0; n < sessions; n++) {
-    const { data } = await stores.sessions.messages(`session-${n}`, { limit: 1000 })
-    const messages = data.map(({ message }) => message)
-    if (new Set(messages.map(({ id }) => id)).size < messages.length) wrong.push(`session-${n} holds an id twice`)
-    const recalled = await recallView(stores.sessions, `session-${n}`, { recall: 'all', window: {} })
-    const calls = recalled.flatMap(each => (each.role === 'assistant' ? each.calls.map(({ id }) => id) : []))
-    const results = recalled.flatMap(each => (each.role === 'tool' ? [each.callId] : []))
-    if (calls.join() !== results.join()) wrong.push(`session-${n}: calls ${calls}, results ${results}`)
-  }
-  t.ok(sessions >= 600)
-  t.strictSame(wrong, [])
 })

@@ -63,6 +63,17 @@ t.test('what was written is there after closing and opening again, also what was
   t.strictSame(await second.turns.get('turn_9'), row)
 })
 
+t.test('closing writes what waits for its tick', async t => {
+  const path = join(t.testdir(), 'a.db')
+  const first = await openSqlite({ path, synchronous: 'full' })
+  const unawaited = Array.from({ length: 300 }, (_, n) =>
+    first.sessions.append(aSession('k'), owner, aStoredTurn(`turn_${n}`))
+  )
+  await first.close()
+  t.equal((await Promise.allSettled(unawaited)).filter(({ status }) => status === 'fulfilled').length, 300)
+  t.equal((await (await opened(t, path)).sessions.get('k'))?.turns, 300)
+})
+
 t.test('a killed process leaves all that it acknowledged, and nothing half', async t => {
   const path = join(t.testdir(), 'crash.db')
   const acknowledged: string[] = []

@@ -29,12 +29,15 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
   try {
     setUp(db, synchronous)
     await migrate(db)
+    return storesOn(new Engine(db, onError), release)
   } catch (cause) {
     db.close()
     release()
     throw unusable(path, cause)
   }
-  const engine = new Engine(db, onError)
+}
+
+function storesOn(engine: Engine, release: () => void): Stores {
   const turns = new SqliteTurns(engine)
   const isThere = engine.prepare('SELECT 1 FROM sessions LIMIT 1')
   return {
@@ -45,6 +48,7 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
       engine.read(() => isThere.get())
     },
     async close() {
+      // A failure was told to `onError`; what cannot be written is lost either way.
       await turns.flush().catch(() => {})
       engine.close()
       release()
