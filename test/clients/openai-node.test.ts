@@ -5,6 +5,9 @@ import { checkAnswer } from '../helper/check-answer.ts'
 import { type ClientAnswer, type ClientCase, clientCases } from '../helper/client-cases.ts'
 import { twoGateways } from '../helper/two-gateways.ts'
 
+// Starts processes, which takes a while on a busy machine.
+t.setTimeout(300_000)
+
 t.test('the official SDK for Node gets one clean answer, whatever it took', async t => {
   const gateways = await twoGateways()
   t.teardown(() => gateways.stop())

@@ -7,6 +7,9 @@ import { pythonEnvironment } from '../helper/python-environment.ts'
 import { twoGateways } from '../helper/two-gateways.ts'
 import { want } from '../helper/want.ts'
 
+// Starts processes, which takes a while on a busy machine.
+t.setTimeout(300_000)
+
 t.test('the official SDK for Python gets one clean answer, whatever it took', want('python3'), async t => {
   const python = pythonEnvironment()
   const gateways = await twoGateways()

@@ -15,8 +15,11 @@ export async function demoGateway(folder: string): Promise<DemoGateway> {
   const child = spawn(process.execPath, [resolve('src/cli.ts'), 'serve', '--port', '0'], {
     cwd: folder,
     env,
-    stdio: ['ignore', 'pipe', 'inherit']
+    // Its own pipes: a gateway left behind by a test that was cut must not hold up the runner.
+    stdio: ['ignore', 'pipe', 'pipe']
   })
+  child.stderr.resume()
+  process.once('exit', () => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })
   const first = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   const { event, url } = JSON.parse(String(first[0]))

@@ -15,6 +15,9 @@ function closing(t: Test, text: string, env: Record<string, string> = {}) {
   return { lines: stdout.trimEnd().split('\n').slice(-2), status }
 }
 
+// Starts processes, which takes a while on a busy machine.
+t.setTimeout(300_000)
+
 t.test('the closing line counts tests, and the line before it names what was wanting', async t => {
   const text =
     "t.test('a', async t => { t.pass(); t.pass() }); t.test('b', { skip: 'for want of cobol' }, async () => {})"
