@@ -1,17 +1,22 @@
 /**
- * Children of metrics that share their labels, made once and found by the values with one lookup. At most four labels.
+ * Children of metrics that share their labels, made once and found by the values: one map a label, since the strings are
+ * the same ones each time and looking them up one by one costs less than putting them together. At most four labels.
  */
 export function children<T>(
   create: (a: string, b: string, c: string, d: string) => T
 ): (a: string, b: string, c?: string, d?: string) => T {
-  const made = new Map<string, T>()
+  const made = new Map<string, Map<string, Map<string, Map<string, T>>>>()
   return (a, b, c = '', d = '') => {
-    const key = `${a}\n${b}\n${c}\n${d}`
-    let child = made.get(key)
-    if (child === undefined) {
-      child = create(a, b, c, d)
-      made.set(key, child)
-    }
+    const known = made.get(a)?.get(b)?.get(c)?.get(d)
+    if (known !== undefined) return known
+    const child = create(a, b, c, d)
+    inner(inner(inner(made, a), b), c).set(d, child)
     return child
   }
+}
+
+function inner<T>(map: Map<string, Map<string, T>>, key: string): Map<string, T> {
+  const known = map.get(key) ?? new Map<string, T>()
+  map.set(key, known)
+  return known
 }
