@@ -23,6 +23,8 @@ export interface CaseKind<Case extends { readonly id: string }, Observation> {
   judge(one: Case, observation: Observation): readonly string[]
   /** The case with each of its expected values made wrong, one at a time. */
   falsified(one: Case): readonly Falsified<Case>[]
+  /** Values in the case's files that look like expected ones and are none, by their path without positions. */
+  uncompared?(one: Case): readonly string[]
 }
 
 /** A started gateway with its fake upstreams and webhooks. */

@@ -2,16 +2,21 @@
  * Is the runner itself to be trusted? Every case is played once; then each of its expected values is made wrong, one at a
  * time, and the case is judged again on what was seen. A wrong value that passes has survived.
  *
- *     npm run cases:mutate [-- --kinds wire,loop] [--folder test/cases] [--only 003,010] [--sample N] [--seed S] [--json]
+ *     npm run cases:mutate [-- --kinds wire,loop,tool-search] [--folder test/cases] [--only 003,010] [--sample N] [--seed S] [--json]
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { CaseKind, Falsified, Played } from './case-kind.ts'
-import { uncompared } from './loop/falsified.ts'
+import type { CaseKind } from './case-kind.ts'
 import { loop } from './loop/kind.ts'
+import { drawn, type Mutant, mutantsOf } from './mutants.ts'
 import { playAll } from './play-all.ts'
-import { failuresOf, isChosen } from './run.ts'
+import { isChosen } from './run.ts'
+import { toolSearchKind } from './tool-search/kind.ts'
 import { wire } from './wire/kind.ts'
+
+/** All kinds of cases that there are. */
+const KINDS = ['wire', 'loop', 'tool-search'] as const
+type Kind = (typeof KINDS)[number]
 
 export interface MutationReport {
   /** Cases that passed as they are. */
@@ -31,8 +36,8 @@ export interface Survivor {
 }
 
 export interface MutationOptions {
-  /** Default both. */
-  readonly kinds?: readonly ('wire' | 'loop')[]
+  /** Default all. */
+  readonly kinds?: readonly Kind[]
   /** Folder with a folder of each kind. Default `test/cases`. */
   readonly folder?: string
   readonly only?: readonly string[]
@@ -41,32 +46,31 @@ export interface MutationOptions {
   readonly seed?: number
 }
 
-type Mutant = Omit<Survivor, 'reason'> & { readonly reason: string | undefined; readonly survives: () => boolean }
-
 /** At least so many of a hundred wrong values must be found. */
 const LEAST_PERCENT = 99
 
+/** Plays the cases of all kinds and judges each wrong value. */
 export async function mutate(options: MutationOptions = {}): Promise<MutationReport> {
-  const { kinds = ['wire', 'loop'], folder = 'test/cases', only, sample, seed = 1 } = options
+  const { kinds = KINDS, folder = 'test/cases', only, sample, seed = 1 } = options
   const mutants: Mutant[] = []
   const not: Record<string, number> = {}
   let cases = 0
-  if (kinds.includes('wire')) {
-    for (const played of await passing(wire, join(folder, 'wire'), only)) {
-      cases++
-      mutants.push(...mutantsOf(wire, played))
-    }
+  const play = async <Case extends { readonly id: string }, Observation>(kind: CaseKind<Case, Observation>) => {
+    const all = await kind.read(join(folder, kind.name), {})
+    const chosen = all.filter(({ id }) => isChosen(id, only))
+    await playAll(kind, chosen, played => {
+      const mine = mutantsOf(kind, played)
+      if (mine.length > 0) cases++
+      mutants.push(...mine)
+      for (const path of mine.length > 0 ? (kind.uncompared?.(played.case) ?? []) : []) not[path] = (not[path] ?? 0) + 1
+    })
   }
-  if (kinds.includes('loop')) {
-    for (const played of await passing(loop, join(folder, 'loop'), only)) {
-      cases++
-      mutants.push(...mutantsOf(loop, played))
-      for (const path of uncompared(played.case)) not[path] = (not[path] ?? 0) + 1
-    }
-  }
+  if (kinds.includes('wire')) await play(wire)
+  if (kinds.includes('loop')) await play(loop)
+  if (kinds.includes('tool-search')) await play(toolSearchKind)
   const chosen = sample === undefined ? mutants : drawn(mutants, sample, seed)
   const survived = chosen
-    .filter(({ survives }) => survives())
+    .filter(mutant => mutant.survives())
     .map(({ kind, id, path, reason = 'no reason is known' }) => ({ kind, id, path, reason }))
   return { cases, falsified: chosen.length, survived, uncompared: not }
 }
@@ -76,47 +80,8 @@ export function isTrustworthy({ falsified, survived }: MutationReport): boolean 
   return falsified > 0 && (falsified - survived.length) * 100 >= falsified * LEAST_PERCENT
 }
 
-type Seen<Case, Observation> = Extract<Played<Case, Observation>, { observation: Observation }>
-
-async function passing<Case extends { readonly id: string }, Observation>(
-  kind: CaseKind<Case, Observation>,
-  folder: string,
-  only: readonly string[] | undefined
-): Promise<readonly Seen<Case, Observation>[]> {
-  const passed: Seen<Case, Observation>[] = []
-  const cases = (await kind.read(folder, {})).filter(({ id }) => isChosen(id, only))
-  await playAll(kind, cases, played => {
-    if ('observation' in played && failuresOf(kind, played).length === 0) passed.push(played)
-  })
-  return passed
-}
-
-function mutantsOf<Case extends { readonly id: string }, Observation>(
-  kind: CaseKind<Case, Observation>,
-  { case: one, observation }: Seen<Case, Observation>
-): readonly Mutant[] {
-  return kind.falsified(one).map(({ path, case: wrong, reason }: Falsified<Case>) => ({
-    kind: kind.name,
-    id: one.id,
-    path,
-    reason,
-    survives: () => failuresOf(kind, { case: wrong, observation }).length === 0
-  }))
-}
-
-/** So many of the list, the same for the same seed. */
-function drawn<T>(list: readonly T[], count: number, seed: number): readonly T[] {
-  let state = seed
-  const next = () => {
-    // A linear congruence is random enough to spread a sample.
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state
-  }
-  return list
-    .map(one => ({ one, at: next() }))
-    .toSorted((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ one }) => one)
+function isKind(word: string): word is Kind {
+  return KINDS.some(kind => kind === word)
 }
 
 function print(report: MutationReport): void {
@@ -124,9 +89,7 @@ function print(report: MutationReport): void {
   for (const { kind, id, path, reason } of survived) console.log(`survived ${kind} ${id} ${path}: ${reason}`)
   const named = Object.entries(report.uncompared).toSorted(([a], [b]) => a.localeCompare(b))
   for (const [path, count] of named) console.log(`not compared (${count}×) ${path}`)
-  const found = falsified - survived.length
   console.log(`${cases} cases that pass, ${falsified} expected values made wrong, ${survived.length} of them survived`)
-  console.log(`${found} passed, ${survived.length} failed`)
 }
 
 if (import.meta.main) {
@@ -140,8 +103,13 @@ if (import.meta.main) {
       json: { type: 'boolean' }
     }
   })
+  const kinds = values.kinds?.split(',') ?? KINDS
+  if (!kinds.every(isKind)) {
+    console.error(`--kinds takes ${KINDS.join(', ')}, not ${values.kinds}.`)
+    process.exit(2)
+  }
   const report = await mutate({
-    ...(values.kinds !== undefined && { kinds: values.kinds.split(',') as ('wire' | 'loop')[] }),
+    kinds,
     ...(values.folder !== undefined && { folder: values.folder }),
     ...(values.only !== undefined && { only: values.only.split(',') }),
     ...(values.sample !== undefined && { sample: Number(values.sample) }),

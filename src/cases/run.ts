@@ -1,4 +1,5 @@
-import type { CaseKind, Options, Played } from './case-kind.ts'
+import type { CaseKind, Options } from './case-kind.ts'
+import { failuresOf } from './failures-of.ts'
 import { loop } from './loop/kind.ts'
 import { playAll } from './play-all.ts'
 import { runToolSearchCases } from './tool-search/run.ts'
@@ -53,19 +54,6 @@ export async function judgeAll<Case extends { readonly id: string }, Observation
 ): Promise<void> {
   const cases = (await kind.read(folder, options)).filter(({ id }) => isChosen(id, options.only))
   await playAll(kind, cases, played => told({ id: played.case.id, failures: failuresOf(kind, played) }))
-}
-
-/** What differs; a case that could not be played, and one whose judging fails, differ in that. */
-export function failuresOf<Case extends { readonly id: string }, Observation>(
-  kind: CaseKind<Case, Observation>,
-  played: Played<Case, Observation>
-): readonly string[] {
-  if ('failure' in played) return [played.failure]
-  try {
-    return kind.judge(played.case, played.observation)
-  } catch (error) {
-    return [`it cannot be judged: ${String(error)}`]
-  }
 }
 
 /** Is the case among those asked for, by its number or its whole name? */

@@ -1,5 +1,5 @@
 import type { CaseKind } from '../case-kind.ts'
-import { falsifiedLoop } from './falsified.ts'
+import { falsifiedLoop, uncompared } from './falsified.ts'
 import { judgeLoop } from './judge.ts'
 import type { LoopObservation } from './observation.ts'
 import { groupOfLoop, openLoop } from './play.ts'
@@ -12,5 +12,6 @@ export const loop: CaseKind<ReadCase, LoopObservation> = {
   groupOf: groupOfLoop,
   open: openLoop,
   judge: judgeLoop,
-  falsified: falsifiedLoop
+  falsified: falsifiedLoop,
+  uncompared
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type FakeRequest, type FakeServer, fakeServer } from '../fake-server.ts'
@@ -65,7 +64,7 @@ async function play(script: UpstreamAnswer, request: FakeRequest, response: Serv
     for (const bytes of writesOf(chunk, request)) {
       if (response.closed) return
       // A gateway that stops reading must stop the writing.
-      if (!response.write(bytes)) await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => {})
+      if (!response.write(bytes)) await drained(response)
       await setImmediate()
     }
   }
@@ -75,6 +74,17 @@ async function play(script: UpstreamAnswer, request: FakeRequest, response: Serv
     cut.add(response)
     void setTimeout(20).then(() => response.socket?.resetAndDestroy())
   }
+}
+
+/** Resolves when there is room again, or nobody reads any more. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
 }
 
 function* writesOf(chunk: Chunk, request: FakeRequest): Generator<Buffer> {
