@@ -91,7 +91,9 @@ function rejected(
   const text = message ?? `The provider ${name} refused the request with status ${status}.`
   const word = codeOf(body)
   const param = isFields(body) && isFields(body.error) ? body.error.param : undefined
-  const where = typeof param === 'string' && /^[\w.[\]-]{1,100}$/.test(param) ? { param } : {}
+  // Servers written in Python say None for "no field".
+  const isField = typeof param === 'string' && param !== 'None' && /^[\w.[\]-]{1,100}$/.test(param)
+  const where = isField ? { param } : {}
   if (word === 'context_length_exceeded' || (message !== undefined && CONTEXT_LENGTH.test(message))) {
     return fail('context_length_exceeded', text, where)
   }

@@ -49,6 +49,12 @@ t.test('an error inside a 200 has the status that it says, in streams and bodies
   t.match(later.error, { code: 'upstream_error', message: 'boom' })
 })
 
+t.test('a field that the upstream names is passed on; a None of a server in Python names none', async t => {
+  const refused = (param: string) => ask({ status: 400, chunks: [`{"error":{"message":"no","param":"${param}"}}`] })
+  t.equal((await refused('temperature')).error?.detail.param, 'temperature')
+  t.equal((await refused('None')).error?.detail.param, undefined)
+})
+
 const FAILURES: [status: number, body: string, code: string, want: number, transient: boolean, message?: RegExp][] = [
   [
     400,
