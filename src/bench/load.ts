@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly body: object
   readonly expect: string
   readonly connections: number
+  /** Nothing is measured before so many answers, or so many milliseconds, whichever is first. */
+  readonly warmupRequests: number
   readonly warmupMs: number
   readonly measureMs: number
   /** Whose CPU time is read. */
@@ -65,7 +67,8 @@ for (let i = 0; i < order.connections; i++) {
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
-await pause(order.warmupMs)
+const warmUntil = performance.now() + order.warmupMs
+while (latencies.length < order.warmupRequests && performance.now() < warmUntil) await pause(20)
 latencies = []
 const [cpuBefore, startedAt] = [processCpuMicros(order.pid), performance.now()]
 await pause(order.measureMs)

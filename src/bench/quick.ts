@@ -33,12 +33,21 @@ export interface QuickReport {
 export interface QuickOptions {
   /** Each round measures every scenario of both once. */
   readonly rounds?: number
+  /** Of the first round, at most. Short of some thousand requests it is the compiler at work that is measured. */
   readonly warmupMs?: number
   readonly measureMs?: number
 }
 
+const WARM_REQUESTS = 10_000
+/** A process that stood still while the other was measured comes back to its pace within so many. */
+const REWARM_REQUESTS = 300
+
 /** Starts everything, drives both proxies in turn for some rounds, stops everything. Rejects on a wrong answer. */
-export async function quick({ rounds = 3, warmupMs = 1500, measureMs = 1500 }: QuickOptions = {}): Promise<QuickReport> {
+export async function quick({
+  rounds = 3,
+  warmupMs = 8000,
+  measureMs = 1500
+}: QuickOptions = {}): Promise<QuickReport> {
   const folder = mkdtempSync(join(tmpdir(), 'loopgate-bench-'))
   const children: Child[] = []
   const start = async (core: number, script: string, ...parameters: string[]) => {
@@ -71,7 +80,11 @@ async function measured(
       for (const [name, target] of Object.entries(targets)) {
         if (name === 'bare' && scenario.startsWith('tool')) continue
         const result = await runChild<LoadResult>(1, join(HERE, 'load.ts'), [
-          JSON.stringify({ ...order(target, scenario), ...times })
+          JSON.stringify({
+            ...order(target, scenario),
+            ...times,
+            warmupRequests: round === 0 ? WARM_REQUESTS : REWARM_REQUESTS
+          })
         ])
         if (result.errors > 0) throw new Error(`${name}, ${scenario}: ${result.errors} bad answers: ${result.error}`)
         results.set(`${name} ${scenario}`, [...(results.get(`${name} ${scenario}`) ?? []), result])
@@ -81,7 +94,7 @@ async function measured(
   return results
 }
 
-function order({ url, pid }: Child, scenario: Scenario): Omit<LoadOrder, 'warmupMs' | 'measureMs'> {
+function order({ url, pid }: Child, scenario: Scenario): Omit<LoadOrder, 'warmupRequests' | 'warmupMs' | 'measureMs'> {
   const isStream = scenario.endsWith('stream')
   const isTool = scenario.startsWith('tool')
   const body = {
