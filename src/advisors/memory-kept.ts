@@ -1,10 +1,11 @@
-import type { Answer, Message, ToolCall, ToolMessage } from '../core/chat.ts'
+import type { Answer, Message } from '../core/chat.ts'
 import { openCalls } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf, type TurnStatus } from '../core/turn-status.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
+import { notAnswered } from './memory-not-answered.ts'
 import type { RememberedRequest } from './memory-request.ts'
 import { whole } from './memory-whole.ts'
 
@@ -53,10 +54,6 @@ export function failedTurn({ id, startedAt, signal }: Turn, request: RememberedR
 /** A turn whose client asked something new in place of running its calls. */
 export function supersededTurn(open: StoredTurn): StoredTurn {
   return { ...open, status: 'superseded', messages: [...open.messages, ...openCalls(open.messages).map(notAnswered)] }
-}
-
-export function notAnswered({ id: callId }: ToolCall): ToolMessage {
-  return { role: 'tool', id: newId(), callId, content: '(not answered)', isError: true }
 }
 
 function spoken(messages: readonly Message[]): readonly Message[] {

@@ -2,7 +2,7 @@ import type { Message, ToolCall, ToolMessage } from '../core/chat.ts'
 import { openCalls } from '../core/conversation.ts'
 import type { Turn } from '../core/turn.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
-import { notAnswered } from './memory-kept.ts'
+import { notAnswered } from './memory-not-answered.ts'
 
 /** The messages of a request, sorted by what they are to memory. */
 export interface RememberedRequest {
