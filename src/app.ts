@@ -131,6 +131,8 @@ function fastifyFor(config: Config, log: Logger): FastifyInstance {
     loggerInstance: log,
     // The audit advisor writes one line a turn; two more a request would cost more than the routing.
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger of its own for every request costs more than the one line a turn writes, which names the request itself.
+    childLoggerFactory: logger => logger,
     bodyLimit,
     trustProxy,
     // What has not ended when the time to drain is over is cut, and its turn cancelled.

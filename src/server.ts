@@ -122,7 +122,12 @@ interface Output {
 function heldOutput(level: string): Output {
   const out = pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: FLUSH_MS })
   let held: string[] | undefined = []
-  const write = (line: string) => void (held ? held.push(line) : out.write(line))
+  // Whoever read the log has gone: nothing can be written any more, and a flush would try for ever.
+  let isBroken = false
+  out.on('error', () => {
+    isBroken = true
+  })
+  const write = (line: string) => void (held ? held.push(line) : isBroken || out.write(line))
   const log = pino(
     {
       level,
@@ -144,7 +149,7 @@ function heldOutput(level: string): Output {
     },
     say: text => void out.write(text),
     giveUp: () => void process.stderr.write((held ?? []).join('')),
-    flush: () => out.flushSync()
+    flush: () => isBroken || out.flushSync()
   }
 }
 

@@ -107,7 +107,7 @@ function ask(model: string, stream: boolean, signal?: AbortSignal): Promise<Resp
 
 /** The run of the last turn, once it is written. */
 async function runOf(model: string): Promise<{ status: string; http_status: number }> {
-  const id = new RegExp(`"event":"turn\\.end","turn_id":"(turn_\\w+)"[^\n]*"model":"${model}/m"`)
+  const id = new RegExp(`"event":"turn\\.end","request_id":"[^"]*","turn_id":"(turn_\\w+)"[^\n]*"model":"${model}/m"`)
   for (let tries = 0; tries < 100; tries++) {
     const turn = id.exec(gateway.output())?.[1]
     const response = turn && (await fetch(`${gateway.url}/v1/turns/${turn}`))

@@ -196,3 +196,20 @@ t.test('a second signal ends everything at once', async t => {
   gateway.child.kill('SIGTERM')
   t.not(await gateway.exit, 0)
 })
+
+t.test('a gateway whose log nobody reads any more goes on answering, and still stops when told', async t => {
+  const { child, url, exit } = serve(t, t.testdir({}), '--port', '0')
+  const base = await url
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  for (let asked = 0; asked < 30; asked++) {
+    const response = await fetch(`${base}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }] })
+    })
+    t.equal(response.status, 200)
+  }
+  child.kill('SIGTERM')
+  t.equal(await exit, 0)
+})

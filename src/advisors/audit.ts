@@ -18,6 +18,7 @@ export function audit(): Advisor {
         }
       }
       const who = {
+        request_id: turn.request.id,
         turn_id: turn.id,
         session_id: turn.session.id,
         key_id: turn.principal.key,

@@ -13,7 +13,7 @@ const RETRY_AFTER_S = 1
 export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = fromFastify(thrown)
   if (error.code === 'internal')
-    request.log.error({ event: 'request.failed', err: error.cause ?? error }, error.message)
+    request.log.error({ event: 'request.failed', request_id: request.id, err: error.cause ?? error }, error.message)
   return sendError(reply, error)
 }
 

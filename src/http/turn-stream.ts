@@ -38,7 +38,7 @@ export async function streamTurn(
       forbidRetry(reply, prepared.record)
       throw error
     } else if (error.code === 'internal')
-      prepared.turn.log.error({ event: 'turn.failed', err: error.cause }, error.message)
+      prepared.turn.log.error({ event: 'turn.failed', turn: prepared.turn.id, err: error.cause }, error.message)
   }
 }
 

@@ -157,7 +157,8 @@ export class CompletionReader {
       })
     }
     if (label !== undefined) return label
-    this.#turn.log.warn({ event: 'upstream.unknown_finish', provider: this.#name, finish: word.slice(0, 40) })
+    const { id: turn, log } = this.#turn
+    log.warn({ event: 'upstream.unknown_finish', turn, provider: this.#name, finish: word.slice(0, 40) })
     return 'stop'
   }
 
