@@ -1,6 +1,7 @@
 /** The process: reads the configuration, listens, and stops without cutting anybody off. */
 import { renameSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { type Logger, pino } from 'pino'
 import { type App, buildApp } from './app.ts'
@@ -116,16 +117,20 @@ interface Output {
   say(text: string): void
   /** The start failed: what was kept goes to stderr. */
   giveUp(): void
-  flush(): void
+  /** Resolves when the lines so far are written, or cannot be. */
+  flush(): Promise<void>
 }
 
 function heldOutput(level: string): Output {
   const out = pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: FLUSH_MS })
   let held: string[] | undefined = []
-  // Whoever read the log has gone: nothing can be written any more, and a flush would try for ever.
+  // Whoever read the log has gone: nothing can be written any more.
   let isBroken = false
-  out.on('error', () => {
-    isBroken = true
+  const broken = new Promise<void>(resolve => {
+    out.on('error', () => {
+      isBroken = true
+      resolve()
+    })
   })
   const write = (line: string) => void (held ? held.push(line) : isBroken || out.write(line))
   const log = pino(
@@ -149,7 +154,12 @@ function heldOutput(level: string): Output {
     },
     say: text => void out.write(text),
     giveUp: () => void process.stderr.write((held ?? []).join('')),
-    flush: () => isBroken || out.flushSync()
+    // Not `flushSync`: on a pipe that nobody reads it tries again for ever.
+    flush: async () => {
+      if (isBroken) return
+      const written = new Promise<void>(resolve => out.flush(() => resolve()))
+      await Promise.race([written, broken, sleep(FLUSH_MS * 10, undefined, { ref: false })])
+    }
   }
 }
 
@@ -163,7 +173,7 @@ function stopOnSignal(app: App, output: Output, drainMs: number): void {
     await app.drain(drainMs)
     // What still runs is cut now; its turn takes that as its client's leaving.
     await app.close()
-    output.flush()
+    await output.flush()
   })
 }
 
