@@ -6,6 +6,8 @@ import type { Finish, LimitHit, Usage } from './chat.ts'
  */
 export type TurnEvent =
   | { readonly type: 'round.start'; readonly round: number; readonly offered: readonly string[] }
+  /** An upstream request begins; exactly one `attempt` follows, whatever it comes to. */
+  | { readonly type: 'attempt.start'; readonly round: number; readonly provider: string; readonly model: string }
   /** One upstream request of the round, told when it ended. `status` is absent when no head came. */
   | {
       readonly type: 'attempt'

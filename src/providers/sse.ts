@@ -17,10 +17,11 @@ const MAX_EVENT = 64 * 1024 * 1024
 /**
  * Bytes in, cut anywhere; events out, one at a time. Lines end in LF, CR LF or CR. Works on bytes, since no byte of a
  * longer UTF-8 character looks like a line end: a line is decoded once, whole, and no character is ever cut.
- * Events without data, comments, `id`, `retry` and unknown fields are skipped. Throws a `RangeError` when one event
- * exceeds 64 MiB.
+ * Events without data, comments, `id`, `retry` and unknown fields are skipped. Throws `TooLarge` when one event exceeds
+ * 64 MiB.
  */
 export class SseReader {
+  static readonly TooLarge = class extends RangeError {}
   readonly #take: TakeEvent
   /** Bytes not yet made into lines, from `#at` on; `#seen`: up to there no line end was found. */
   #bytes: Buffer = Buffer.alloc(0)
@@ -41,7 +42,7 @@ export class SseReader {
   /** Resolves, or returns `undefined`, when the events of these bytes were taken; `false` when the reader has enough. */
   write(chunk: Buffer): Taken {
     const rest = this.#bytes.length - this.#at
-    if (rest + chunk.length > MAX_EVENT) throw new RangeError('The event is too large.')
+    if (rest + chunk.length > MAX_EVENT) throw new SseReader.TooLarge('The event is too large.')
     this.#bytes = rest === 0 ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk])
     this.#at = 0
     this.#seen = rest

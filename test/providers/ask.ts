@@ -1,5 +1,5 @@
 /** Asks a provider whose upstream answers as a step of the script says. */
-import type { Answer, Delta } from '../../src/core/chat.ts'
+import type { Answer, Delta, Fields } from '../../src/core/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { openaiProvider } from '../../src/providers/openai/provider.ts'
 import { aTurn, listener, toolbox } from '../helper/turn.ts'
@@ -18,13 +18,14 @@ export interface Outcome {
 /** What came of it, as an answer or as an error of ours. */
 export async function ask(
   step: Step,
-  options: { stream?: boolean; transport?: 'http' | 'sdk' } = {}
+  options: { stream?: boolean; transport?: 'http' | 'sdk'; params?: Fields } = {}
 ): Promise<Outcome> {
-  const { stream = true, transport = 'http' } = options
+  const { stream = true, transport = 'http', params = {} } = options
   await using server = await scriptedServer(step)
   const provider = openaiProvider({ name: 'up', baseUrl: server.url, timeouts: TIMEOUTS, transport })
   const { emit, heard, text } = listener()
-  const turn = aTurn({ ...(stream && { emit }), prompt: { ...aTurn().prompt, tools: toolbox({ f: undefined }) } })
+  const prompt = { ...aTurn().prompt, tools: toolbox({ f: undefined }), params }
+  const turn = aTurn({ ...(stream && { emit }), prompt })
   const answer = await provider.chat(turn).catch((error: unknown) => error)
   await provider.close()
   if (answer instanceof Error && !(answer instanceof GatewayError)) throw answer

@@ -35,7 +35,7 @@ t.test('an end needs a finish reason or [DONE]', async t => {
   t.equal(inCall.error?.code, 'upstream_disconnected')
   const reset = await ask({ ...streamed(head, chunk({ content: 'hal' })), end: 'reset' })
   t.equal(reset.error?.code, 'upstream_disconnected')
-  t.match(reset.told, [{ type: 'attempt', status: 200, outcome: 'upstream_disconnected' }])
+  t.match(reset.told, [{ type: 'attempt.start' }, { type: 'attempt', status: 200, outcome: 'upstream_disconnected' }])
   t.equal((await ask({ ...body('{"choices":[{"mess'), end: 'reset' })).error?.code, 'upstream_disconnected')
 })
 
@@ -56,6 +56,7 @@ t.test('an empty answer is none, unless the provider ended it with a reason', as
   const ended = await ask(streamed(head, stop, DONE))
   t.equal(ended.answer?.message.content, '')
   t.match(ended.told, [
+    { type: 'attempt.start' },
     { type: 'note', note: 'empty_answer' },
     { type: 'attempt', outcome: 'ok' }
   ])
@@ -144,10 +145,10 @@ t.test('reasoning, refusal, logprobs and unknown fields keep their places', asyn
   t.notMatch(JSON.stringify(heard), 'obfuscation')
 })
 
-t.test('of several choices only the first is read, the others are kept as they are', async t => {
+t.test('of several choices that were asked for the first is read, the others are kept as they are', async t => {
   const other = { index: 1, message: { role: 'assistant', content: 'two' }, logprobs: null, finish_reason: 'stop' }
   const first = { index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }
-  const whole = await ask(body({ choices: [other, first] }), { stream: false })
+  const whole = await ask(body({ choices: [other, first] }), { stream: false, params: { n: 2 } })
   t.equal(whole.answer?.message.content, 'one')
   t.same(whole.answer?.choice?.others, [other])
 
@@ -160,10 +161,46 @@ t.test('of several choices only the first is read, the others are kept as they a
       at(1, { content: 'o' }, 'stop'),
       at(0, {}, 'stop'),
       DONE
-    )
+    ),
+    { params: { n: 2 } }
   )
   t.equal(text, 'one')
   t.match(answer?.choice?.others, [{ index: 1, message: { role: 'assistant', content: 'two' }, finish_reason: 'stop' }])
+})
+
+t.test('choices that nobody asked for are not read', async t => {
+  const other = { index: 1, message: { role: 'assistant', content: 'two' }, error: 'x', finish_reason: 'stop' }
+  const first = { index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }
+  for (const params of [{}, { n: 1 }]) {
+    const whole = await ask(body({ choices: [other, first] }), { stream: false, params })
+    t.match(whole.answer, { message: { content: 'one' }, choice: undefined })
+  }
+  const beyond = await ask(body({ choices: [first, { ...other, index: 2 }] }), { stream: false, params: { n: 2 } })
+  t.match(beyond.answer, { message: { content: 'one' }, choice: undefined }, 'nor more than were asked for')
+  const delta = event({ choices: [{ index: 1, delta: { content: 'two' }, finish_reason: 'stop' }] })
+  const stream = await ask(streamed(chunk({ content: 'one' }), delta, stop, DONE))
+  t.match(stream.answer, { message: { content: 'one' }, choice: undefined })
+  t.equal((await ask(streamed(delta, DONE))).error?.code, 'upstream_invalid_response', 'and are no answer')
+})
+
+t.test('what is nested too deeply to be written again is refused while it is read', async t => {
+  const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const completion = (levels: number): string =>
+    `{"choices":[{"index":0,"message":{"content":"hi","odd":${nested(levels)}},"finish_reason":"stop"}]}`
+  const piece = (levels: number): string => event(`{"choices":[{"index":0,"delta":{"odd":${nested(levels)}}}]}`)
+  const refusal = { code: 'upstream_invalid_response', status: 502, message: /nested too deeply/ }
+  for (const levels of [520, 6000, 100_000]) {
+    const whole = await ask(body(completion(levels)), { stream: false })
+    t.match(whole.error, refusal, `${levels} levels in one body`)
+    const stream = await ask(streamed(chunk({ content: 'hi' }), piece(levels), stop, DONE))
+    t.match(stream.error, refusal, `${levels} levels in a stream`)
+    t.match(stream.told.at(-1), { type: 'attempt', outcome: 'upstream_invalid_response' })
+  }
+  t.equal((await ask(body(completion(500)), { stream: false })).answer?.message.content, 'hi')
+  t.equal((await ask(streamed(chunk({ content: 'hi' }), piece(500), stop, DONE))).answer?.message.content, 'hi')
+  const text = '['.repeat(6000)
+  const said = await ask(body({ choices: [{ message: { content: text }, finish_reason: 'stop' }] }))
+  t.equal(said.answer?.message.content, text, 'brackets in a text are text')
 })
 
 t.test('the content type of the answer decides how it is read, not the request', async t => {

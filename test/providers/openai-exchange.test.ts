@@ -71,7 +71,7 @@ for (const transport of ['http', 'sdk'] as const) {
         await t.rejects(answer, reason)
         await server.received[0]?.left
         t.ok(Date.now() - leftAt < 500)
-        t.match(turn.told, [{ type: 'attempt', outcome: 'cancelled' }])
+        t.match(turn.told, [{ type: 'attempt.start' }, { type: 'attempt', outcome: 'cancelled' }])
         await up.close()
       }
     }
@@ -106,7 +106,7 @@ for (const transport of ['http', 'sdk'] as const) {
       t.ok(Date.now() - startedAt < 1000)
       await server.received[0]?.left
       t.equal(text(), phase === 'idle' ? 'hal' : '')
-      t.match(turn.told, [{ type: 'attempt', outcome: 'upstream_timeout' }])
+      t.match(turn.told, [{ type: 'attempt.start' }, { type: 'attempt', outcome: 'upstream_timeout' }])
       await up.close()
     }
   })
@@ -120,7 +120,7 @@ for (const transport of ['http', 'sdk'] as const) {
     const up = provider(`http://127.0.0.1:${port}/v1`, { transport })
     const turn = aTurn()
     await t.rejects(up.chat(turn), { code: 'upstream_disconnected', transient: true })
-    t.match(turn.told, [{ type: 'attempt', outcome: 'upstream_disconnected' }])
+    t.match(turn.told, [{ type: 'attempt.start' }, { type: 'attempt', outcome: 'upstream_disconnected' }])
     t.notMatch(JSON.stringify(turn.told), String(port))
     await up.close()
   })

@@ -126,8 +126,16 @@ t.test('statuses of a provider become errors of ours', async t => {
       )
       t.match(error?.message, message, `${status} by ${transport}`)
       t.notMatch(error?.message, /SECRET|html|sk-/, `${status} by ${transport}`)
-      t.match(told, [{ type: 'attempt', status, outcome: code }])
+      t.match(told, [{ type: 'attempt.start' }, { type: 'attempt', status, outcome: code }])
     }
+  }
+  for (const transport of ['http', 'sdk'] as const) {
+    const deep = `{"error":{"message":"m","odd":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`
+    const refused = await ask(
+      { status: 400, headers: { 'content-type': 'application/json' }, chunks: [deep] },
+      { transport }
+    )
+    t.match(refused.error, { code: 'upstream_rejected', status: 400 }, `nested deeply, by ${transport}`)
   }
   const { error } = await ask({
     status: 400,

@@ -76,6 +76,21 @@ const ARGUMENTS: [question: string, parameters: Fields, want: Fields][] = [
     { amount: 12.5, from_currency: 'GBP', to_currency: 'EUR' }
   ],
   [
+    'Convert 100 USD to EUR',
+    object({ amount: { type: 'number' }, from: { enum: ['EUR', 'USD', 'GBP'] }, to: { enum: ['EUR', 'USD', 'GBP'] } }),
+    { amount: 100, from: 'USD', to: 'EUR' }
+  ],
+  [
+    'How much is 5 usd in gbp?',
+    object({ base: { enum: ['GBP', 'USD'] }, target: { enum: ['GBP', 'USD'] }, note: text }, ['base', 'target']),
+    { base: 'USD', target: 'GBP' }
+  ],
+  [
+    'From EUR to EUR',
+    object({ from: { enum: ['USD', 'EUR'] }, to: { enum: ['USD', 'EUR'] } }),
+    { from: 'EUR', to: 'EUR' }
+  ],
+  [
     'Add 30 days to 2026-01-15',
     object({ date: { type: 'string', format: 'date' }, days: { type: 'integer' } }),
     { date: '2026-01-15', days: 30 }
@@ -132,7 +147,12 @@ t.test('sim: a stream says one word a piece, and as much as a call', async t => 
   t.equal(text(), called.message.content)
   t.same(streamed.usage, called.usage)
   t.ok(called.usage && called.usage.completion === Math.ceil(Buffer.byteLength('You said: one two  three') / 4))
-  t.match(turn.told, [{ type: 'attempt', provider: 'sim', model: 'sim', status: 200, outcome: 'ok' }, {}])
+  t.match(turn.told, [
+    { type: 'attempt.start', round: 0, provider: 'sim', model: 'sim' },
+    { type: 'attempt', provider: 'sim', model: 'sim', status: 200, outcome: 'ok' },
+    {},
+    {}
+  ])
 })
 
 function scripted(script: unknown, changes: Parameters<typeof aTurn>[0] = {}) {
@@ -185,7 +205,10 @@ t.test(
     t.equal((await sim.chat(extend(turn, good.messages))).message.content, 'later')
     const elsewhere = simProvider({ name: 'sim', allowScript: true })
     t.equal((await elsewhere.chat(extend(turn, good.messages))).message.content, 'good')
-    t.match(turn.told, [{ outcome: 'upstream_overloaded', status: 503 }, { outcome: 'ok' }, { outcome: 'ok' }, {}])
+    t.match(
+      turn.told.filter(({ type }) => type === 'attempt'),
+      [{ outcome: 'upstream_overloaded', status: 503 }, { outcome: 'ok' }, { outcome: 'ok' }, {}]
+    )
   }
 )
 
@@ -225,7 +248,7 @@ t.test('sim-script: waits as told, and not for who has left', async t => {
   const answer = sim.chat(turn)
   leaving.abort(new Error('left'))
   await t.rejects(answer, { message: 'left' })
-  t.match(turn.told, [{ type: 'attempt', outcome: 'cancelled' }])
+  t.match(turn.told, [{ type: 'attempt.start' }, { type: 'attempt', outcome: 'cancelled' }])
 })
 
 t.test('sim-script: takes its script from a file, and is not there when it is not allowed', async t => {

@@ -1,5 +1,6 @@
 import type { Answer, Usage } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { isDeeperThan } from '../../core/json-depth.ts'
 import type { Turn } from '../../core/turn.ts'
 import { retryAfterMs } from '../retry-after.ts'
 import { SseReader } from '../sse.ts'
@@ -9,6 +10,8 @@ import { CompletionReader } from './completion-reader.ts'
 
 const MAX_ERROR_BYTES = 65_536
 const MAX_JSON_BYTES = 64 * 1024 * 1024
+/** Levels of nesting. What is deeper would be read, but not written again: whoever writes JSON does so by recursion. */
+const MAX_DEPTH = 512
 
 /**
  * Reads the answer of a provider. What it is, a stream of events or one JSON body, is told by its content type and not
@@ -77,7 +80,7 @@ export class AnswerReader {
     try {
       return this.#sse.write(chunk)
     } catch (error) {
-      throw error instanceof RangeError ? this.#invalid('sent an event that is too large') : error
+      throw error instanceof SseReader.TooLarge ? this.#invalid('sent an event that is too large') : error
     }
   }
 
@@ -91,6 +94,7 @@ export class AnswerReader {
   }
 
   #parsed(data: string, event: string | undefined): unknown {
+    if (isTooDeep(data)) throw this.#invalid('sent an event that is nested too deeply')
     try {
       return JSON.parse(data)
     } catch {
@@ -110,17 +114,19 @@ export class AnswerReader {
     return undefined
   }
 
-  #body(): unknown {
+  #text(): string {
     const [first] = this.#chunks
     const bytes = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)
     const text = bytes.toString('utf8')
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   }
 
   #finishJson(): Answer | Promise<Answer> {
+    const text = this.#text()
+    if (isTooDeep(text)) throw this.#invalid('sent an answer that is nested too deeply')
     let body: unknown
     try {
-      body = this.#body()
+      body = JSON.parse(text)
     } catch {
       throw this.#invalid('sent an answer that is not valid JSON')
     }
@@ -135,7 +141,7 @@ export class AnswerReader {
   #rejection(): GatewayError {
     let body: unknown
     try {
-      body = this.#body()
+      body = JSON.parse(this.#text())
     } catch {
       body = undefined
     }
@@ -146,6 +152,11 @@ export class AnswerReader {
   #invalid(did: string): GatewayError {
     return new GatewayError('upstream_invalid_response', `The provider ${this.#name} ${did}.`, { provider: this.#name })
   }
+}
+
+/** A short text, as nearly every event is, has no room for so many brackets. */
+function isTooDeep(text: string): boolean {
+  return text.length > 2 * MAX_DEPTH && isDeeperThan(text, MAX_DEPTH)
 }
 
 function beginsWithBrace(chunk: Buffer): boolean {

@@ -26,6 +26,8 @@ export class CompletionReader {
   readonly #turn: Turn
   readonly #name: string
   readonly #choice: ChoiceReader
+  /** How many choices were asked for; others are not read, whoever sends them. */
+  readonly #wanted: number
   readonly #others = new Map<number, ChoiceReader | Fields>()
   /** Pieces that were read and not yet sent on. */
   readonly #pieces: Delta[] = []
@@ -38,6 +40,8 @@ export class CompletionReader {
   constructor(turn: Turn, name: string) {
     this.#turn = turn
     this.#name = name
+    const { n } = turn.prompt.params
+    this.#wanted = typeof n === 'number' ? n : 1
     this.#choice = new ChoiceReader(turn.emit === undefined ? ignore : delta => void this.#pieces.push(delta))
   }
 
@@ -113,12 +117,17 @@ export class CompletionReader {
   #readChoices(choices: readonly unknown[]): void {
     for (const choice of choices) {
       if (!isFields(choice)) continue
-      if (choice.error) throw this.#failure(choice)
       const index = typeof choice.index === 'number' ? choice.index : 0
+      if (index !== 0 && !this.#isWanted(index)) continue
+      if (choice.error) throw this.#failure(choice)
       if (index === 0) this.#choice.read(choice)
       else if (isFields(choice.message)) this.#others.set(index, choice)
       else this.#otherAt(index).read(choice)
     }
+  }
+
+  #isWanted(index: number): boolean {
+    return Number.isInteger(index) && index > 0 && index < this.#wanted
   }
 
   #otherAt(index: number): ChoiceReader {

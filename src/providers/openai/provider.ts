@@ -68,6 +68,7 @@ async function ask(turn: Turn, name: string, transport: Transport, body: string)
       ...(firstByteMs !== undefined && { firstByteMs })
     })
 
+  turn.tell({ type: 'attempt.start', round: turn.round, provider: name, model: turn.prompt.model })
   try {
     await transport.exchange({ path: '/chat/completions', body, headers, signal: turn.signal }, head => {
       firstByteMs = since(startedAt)

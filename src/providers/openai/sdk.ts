@@ -67,7 +67,16 @@ async function load(options: SdkOptions, dispatcher: Agent): Promise<{ client: O
 function answerOf(error: unknown, sdk: Package, clock: Clock): Response {
   if (!(error instanceof sdk.APIError) || error.status === undefined) throw clock.why(error)
   const { status, headers, error: body } = error as APIError<number, Headers>
-  return new Response(JSON.stringify({ error: body ?? null }), { status, headers: plain(headers) })
+  return new Response(written(body), { status, headers: plain(headers) })
+}
+
+/** What is nested too deeply to be written says no more than its status. */
+function written(error: unknown): string {
+  try {
+    return JSON.stringify({ error: error ?? null })
+  } catch {
+    return '{"error":null}'
+  }
 }
 
 /** The body is made anew, so what describes the old one does not hold. */

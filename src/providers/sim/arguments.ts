@@ -37,7 +37,7 @@ interface Search {
 function argument(name: string, schema: Fields, { found, required, root }: Search): unknown {
   const fallback = (): unknown => (required ? instance(schema, root) : undefined)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
-  if (Array.isArray(schema.enum)) return found.oneOf(schema.enum) ?? (required ? schema.enum[0] : undefined)
+  if (Array.isArray(schema.enum)) return found.oneOf(name, schema.enum) ?? (required ? schema.enum[0] : undefined)
   if (type === 'integer' || type === 'number') return found.number(type === 'integer') ?? fallback()
   if (type === 'boolean') return words(name).some(word => found.words.has(word)) || (required ? false : undefined)
   if (type !== undefined && type !== 'string') return fallback()
@@ -46,7 +46,7 @@ function argument(name: string, schema: Fields, { found, required, root }: Searc
   return date ?? found.phrase(name) ?? (required ? found.text : undefined)
 }
 
-/** What stands in a text, each number and phrase given out once. */
+/** What stands in a text, each number and phrase given out once, and a value of an enum again only for want of another. */
 class Findings {
   readonly text: string
   readonly words: ReadonlySet<string>
@@ -67,14 +67,27 @@ class Findings {
     this.#phrases = [...quoted, ...after.sort((a, b) => a.at - b.at).map(({ phrase }) => phrase), ...codes]
   }
 
-  oneOf(values: readonly unknown[]): unknown {
+  /** The value after the preposition that the property is named by, else the first one of the text. */
+  oneOf(name: string, values: readonly unknown[]): unknown {
+    const there = values
+      .map(value => ({ value, word: String(value).toLowerCase(), at: this.#placeOf(String(value).toLowerCase()) }))
+      .filter(({ at }) => at !== -1)
+      .sort((a, b) => a.at - b.at)
+    const free = there.filter(({ word }) => !this.#used.has(word))
+    const after = this.after(name).map(phrase => phrase.toLowerCase())
+    const found = free.find(({ word }) => after.includes(word)) ?? free[0] ?? there[0]
+    if (found !== undefined) this.#used.add(found.word)
+    return found?.value
+  }
+
+  /** Where the lower-case word first stands whole, or -1. */
+  #placeOf(word: string): number {
     const text = this.text.toLowerCase()
-    return values.find(value => {
-      const at = text.indexOf(String(value).toLowerCase())
-      return (
-        at !== -1 && !/[\p{L}\d]/u.test(text[at - 1] ?? '') && !/[\p{L}\d]/u.test(text[at + String(value).length] ?? '')
-      )
-    })
+    const isInWord = (at: number) => /[\p{L}\d]/u.test(text[at] ?? '')
+    for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+      if (!isInWord(at - 1) && !isInWord(at + word.length)) return at
+    }
+    return -1
   }
 
   number(integer: boolean): number | undefined {
@@ -90,8 +103,8 @@ class Findings {
   }
 
   phrase(name: string): string | undefined {
-    const phrase = [...this.after(name), ...this.#phrases].find(each => !this.#used.has(each))
-    if (phrase !== undefined) this.#used.add(phrase)
+    const phrase = [...this.after(name), ...this.#phrases].find(each => !this.#used.has(each.toLowerCase()))
+    if (phrase !== undefined) this.#used.add(phrase.toLowerCase())
     return phrase
   }
 }

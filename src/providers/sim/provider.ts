@@ -67,6 +67,7 @@ async function told(turn: Turn, name: string, answer: (turn: Turn) => Promise<An
       ...(status !== undefined && { status })
     })
   }
+  turn.tell({ type: 'attempt.start', round: turn.round, provider: name, model: turn.prompt.model })
   try {
     const answered = await answer(turn)
     tell('ok', 200)
