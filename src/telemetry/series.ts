@@ -20,7 +20,8 @@ export type Series = ReturnType<typeof series>
 export function series(registry: Registry) {
   const counter = (name: string, help: string, labelNames: readonly string[] = []) =>
     countFamily(registry, 'counter', { name, help, labelNames })
-  const gauge = (name: string, help: string) => countFamily(registry, 'gauge', { name, help, labelNames: [] })
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+    countFamily(registry, 'gauge', { name, help, labelNames })
   const histogram = (name: string, help: string, labelNames: readonly string[], buckets: readonly number[]) =>
     histogramFamily(registry, { name, help, labelNames }, buckets)
 
@@ -38,6 +39,7 @@ export function series(registry: Registry) {
     upstreamRequests: counter('loopgate_upstream_requests_total', 'Requests to model providers.', upstream),
     upstreamSeconds: histogram('loopgate_upstream_duration_seconds', 'A provider request, whole.', upstream, SECONDS),
     upstreamFirstByte: histogram('loopgate_upstream_first_byte_seconds', 'Sent to first byte.', upstream, SECONDS),
+    inFlight: gauge('loopgate_in_flight', 'Provider requests under way.', ['provider', 'model']),
     upstreamEmpty: counter('loopgate_upstream_empty_total', 'Finished answers with neither text nor calls.'),
     retries: counter('loopgate_retries_total', 'Provider requests sent again; outcome: of the one before.', upstream),
 
@@ -48,7 +50,7 @@ export function series(registry: Registry) {
     toolSeconds: histogram('loopgate_tool_duration_seconds', 'A tool call with its retries.', tool, SECONDS),
     limitHits: counter('loopgate_limit_hits_total', 'Limits that were reached.', ['kind', 'action']),
 
-    searches: counter('loopgate_tool_searches_total', 'Tool searches by models.', search),
+    searches: counter('loopgate_tool_searches_total', 'Tool searches, by models and by POST /v1/tools/search.', search),
     searchesEmpty: counter('loopgate_tool_search_empty_total', 'Tool searches that found nothing.', search),
     searchSeconds: histogram('loopgate_tool_search_seconds', 'A tool search.', search, SHORT_SECONDS),
     indexBuilds: counter('loopgate_tool_index_builds_total', 'Search indexes built.'),

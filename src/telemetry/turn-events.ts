@@ -1,6 +1,7 @@
 import type { Usage } from '../core/chat.ts'
 import type { TurnEvent } from '../core/events.ts'
 import { children } from './children.ts'
+import type { Count } from './family.ts'
 import type { KnownNames } from './known-names.ts'
 import type { Series } from './series.ts'
 
@@ -9,13 +10,17 @@ type Told<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>
 /** Counts what is told of turns. Waits for nothing and keeps nothing between two events. */
 export function turnEvents(all: Series, models: KnownNames): (event: TurnEvent) => void {
   const attempt = countAttempts(all, models)
+  const flight = countFlights(all, models)
   const usage = countUsage(all, models)
   const tool = countTools(all)
   const search = countSearches(all)
 
   return event => {
     switch (event.type) {
+      case 'attempt.start':
+        return flight.begin(event)
       case 'attempt':
+        flight.end(event)
         return attempt(event)
       case 'usage':
         return usage(event)
@@ -52,6 +57,31 @@ function countAttempts(all: Series, models: KnownNames): (event: Told<'attempt'>
     count.value++
     seconds.observe(event.durationMs / 1000)
     if (event.firstByteMs !== undefined) firstByte.observe(event.firstByteMs / 1000)
+  }
+}
+
+/** A model's label may change while a request is under way: it is taken off the line that it was added to. */
+function countFlights(all: Series, models: KnownNames) {
+  const flying = new Map<string, { readonly line: Count; count: number }>()
+  const keyOf = ({ provider, model }: Told<'attempt' | 'attempt.start'>): string => `${provider}\n${model}`
+  return {
+    begin(event: Told<'attempt.start'>): void {
+      const key = keyOf(event)
+      let flight = flying.get(key)
+      if (flight === undefined) {
+        flight = { line: all.inFlight.labels(event.provider, models.label(event.model)), count: 0 }
+        flying.set(key, flight)
+      }
+      flight.count++
+      flight.line.value++
+    },
+    end(event: Told<'attempt'>): void {
+      const key = keyOf(event)
+      const flight = flying.get(key)
+      if (flight === undefined) return
+      flight.line.value--
+      if (--flight.count === 0) flying.delete(key)
+    }
   }
 }
 

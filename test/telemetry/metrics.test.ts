@@ -83,6 +83,23 @@ t.test('a request, a turn and its events are counted under the labels of the con
   t.match(metrics.contentType, /^text\/plain/)
 })
 
+t.test('requests under way are counted while they are, under one label', async t => {
+  const metrics = createMetrics()
+  const start = { type: 'attempt.start', round: 1, provider: 'up', model: 'm-test' } as const
+  const inFlight = () => lines(metrics, 'loopgate_in_flight')
+  metrics.turnEvent(start)
+  metrics.turnEvent(start)
+  t.strictSame(await inFlight(), ['loopgate_in_flight{provider="up",model="unknown"} 2'])
+  metrics.turnEvent(attempt)
+  t.strictSame(await inFlight(), ['loopgate_in_flight{provider="up",model="unknown"} 1'])
+  metrics.turnEvent({ ...attempt, outcome: 'cancelled' })
+  metrics.turnEvent(start)
+  t.strictSame(await inFlight(), [
+    'loopgate_in_flight{provider="up",model="unknown"} 0',
+    'loopgate_in_flight{provider="up",model="m-test"} 1'
+  ])
+})
+
 t.test('buckets add up from below and end with all observations', async t => {
   const metrics = createMetrics()
   for (const seconds of [0.004, 0.005, 0.2, 1000]) metrics.httpRequest('/healthz', 'GET', 200, seconds)
