@@ -39,16 +39,42 @@ export function keptTurn(
 }
 
 /**
- * A turn that came to no answer, as its question: the error carries nothing of what happened in between. A turn that
- * went on from a stored one leaves that open, so that its client can send the results again: `undefined`.
+ * A turn that came to no answer: its question, and the calls and results that there were (`heard`). A turn that went on
+ * from a stored one leaves that open, so that its client can send the results again; what it did itself is kept beside
+ * it, and nothing is when it did nothing: `undefined`.
  */
-export function failedTurn({ id, startedAt, signal }: Turn, request: RememberedRequest, error: unknown) {
-  if (request.continues) return undefined
+export function failedTurn(
+  { id, startedAt, signal }: Turn,
+  {
+    request,
+    past,
+    heard,
+    error
+  }: {
+    readonly request: RememberedRequest
+    readonly past: readonly (readonly Message[])[]
+    readonly heard: readonly Message[]
+    readonly error: unknown
+  }
+): StoredTurn | undefined {
+  if (request.continues && heard.length === 0) return undefined
+  const asked = spoken(request.own)
+  const added = answered(withFreshIds(heard, [...past.flat(), ...request.before, ...asked]))
   const isCancelled = [error, signal.aborted && signal.reason].some(
     each => each instanceof GatewayError && (each.code === 'client_closed' || each.code === 'turn_cancelled')
   )
   const status: TurnStatus = isCancelled ? 'cancelled' : 'failed'
-  return { id, status, messages: whole(spoken(request.own)), createdAt: startedAt } satisfies StoredTurn
+  const messages = whole(request.continues ? added : [...asked, ...added])
+  return { id, status, messages, createdAt: startedAt }
+}
+
+/** With a result for every call: some were cut off, and others never ran. */
+function answered(messages: readonly Message[]): readonly Message[] {
+  const results = new Set(messages.flatMap(message => (message.role === 'tool' ? [message.callId] : [])))
+  return messages.flatMap((message): readonly Message[] => {
+    if (message.role !== 'assistant') return [message]
+    return [message, ...message.calls.filter(({ id }) => !results.has(id)).map(notAnswered)]
+  })
 }
 
 /** A turn whose client asked something new in place of running its calls. */

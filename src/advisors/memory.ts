@@ -1,5 +1,5 @@
 /** Memory: what earlier turns of the session said goes in front of the question, and the turn is kept at its end. */
-import type { Answer } from '../core/chat.ts'
+import type { Answer, Message } from '../core/chat.ts'
 import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import type { SessionOwner, SessionStore, StoredTurn } from '../stores/contracts.ts'
 import { unheardTurns } from './memory-history.ts'
@@ -14,8 +14,8 @@ export interface MemoryOptions {
 
 /**
  * Recalls and keeps by `policy.memory` (contract §4.9, §4.11); `mode: off` costs nothing. The turn is on disk before
- * its answer is returned. A turn that fails is kept as its question, marked, and never recalled; what its tools did
- * stands in the run view. Rejects with `store_unavailable` when the store cannot be used.
+ * its answer is returned. A turn that fails is kept up to there, calls and results included, marked, and never
+ * recalled. Rejects with `store_unavailable` when the store cannot be used.
  */
 export function memory({ store }: MemoryOptions): Advisor {
   return {
@@ -31,11 +31,16 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
   // A new question instead of the results that were waited for: those calls stay unanswered.
   if (!request.continues) await Promise.all(open.map(waiting => append(supersededTurn(waiting))))
 
+  const heard: Message[] = []
+  const keep = (message: Message): void => {
+    heard.push(message)
+    turn.keep?.(message)
+  }
   let answer: Answer
   try {
-    answer = await next(composed(turn, request, past))
+    answer = await next({ ...composed(turn, request, past), keep })
   } catch (error) {
-    const failed = failedTurn(turn, request, error)
+    const failed = failedTurn(turn, { request, past, heard, error })
     // What went wrong first is what the client is told.
     if (failed) await append(failed).catch(() => {})
     throw error

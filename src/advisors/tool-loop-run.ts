@@ -57,19 +57,14 @@ export function refuseBatch(turn: Turn, { hit, text }: { hit: LimitHit; text: st
   const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
   return calls.map((call, index) => {
     const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', ends: hit }
-    const { round } = turn
     turn.tell({
-      type: 'tool.end',
-      round,
-      index,
-      callId: call.id,
-      tool: call.name,
+      ...toldOf(call, index, turn),
       status: 'refused',
       code: 'tool_limit',
       attempts: 0,
       durationMs: 0
     })
-    return { call, result, message: messageOf(call, result) }
+    return settled(call, result, turn)
   })
 }
 
@@ -81,18 +76,9 @@ function width(calls: readonly ToolCall[], turn: Turn): number {
 
 async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Promise<Settled> {
   turn.signal.throwIfAborted()
-  const tool = turn.prompt.tools.get(call.name)
   const startedAt = performance.now()
   turn.tell({ type: 'tool.start', round: turn.round, callId: call.id, tool: call.name })
-  const told = {
-    type: 'tool.end',
-    round: turn.round,
-    index,
-    callId: call.id,
-    tool: call.name,
-    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
-    ...(tool?.version !== undefined && { version: tool.version })
-  } as const
+  const told = toldOf(call, index, turn)
   try {
     const result = await run(call, turn)
     turn.tell({
@@ -103,13 +89,33 @@ async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Prom
       attempts: result.attempts ?? 0,
       durationMs: performance.now() - startedAt
     })
-    return { call, result, message: messageOf(call, result) }
+    return settled(call, result, turn)
   } catch (error) {
     // The turn ends here: what the tool did, if it had begun, nobody will know.
     const code = error instanceof GatewayError ? error.code : 'cancelled'
     turn.tell({ ...told, status: 'unknown', code, attempts: 0, durationMs: performance.now() - startedAt })
     throw error
   }
+}
+
+/** What the end of a call is told with; a name that no tool of ours has is without a kind. */
+function toldOf(call: ToolCall, index: number, turn: Turn) {
+  const tool = turn.prompt.tools.get(call.name)
+  return {
+    type: 'tool.end',
+    round: turn.round,
+    index,
+    callId: call.id,
+    tool: call.name,
+    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
+    ...(tool?.version !== undefined && { version: tool.version })
+  } as const
+}
+
+function settled(call: ToolCall, result: ToolResult, turn: Turn): Settled {
+  const message = messageOf(call, result)
+  turn.keep?.(message)
+  return { call, result, message }
 }
 
 function messageOf(call: ToolCall, result: ToolResult): ToolMessage {

@@ -80,6 +80,7 @@ function isClients(tool: Tool | undefined, reply: Answer): boolean {
 async function runCalls({ turn, usage }: Progress, round: number, reply: Answer, run: Run): Promise<Progress> {
   const { asWritten, asReplayed } = kept(reply, turn.prompt.messages)
   const batchTurn: Turn = { ...revise(extend(turn, asWritten), { tools: reply.offered }), round }
+  for (const message of asReplayed) turn.keep?.(message)
   const late = endOf(turn, round, usage)
   const batch = late ? refuseBatch(batchTurn, late) : await runBatch(batchTurn, run)
   const results = batch.map(({ message }) => message)

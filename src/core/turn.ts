@@ -28,6 +28,11 @@ export interface Turn {
   readonly request: RequestInfo
   /** Says what happened, for the run view, metrics and events. Must not throw and never waits. */
   readonly tell: (event: TurnEvent) => void
+  /**
+   * Told every message that the loop adds, once it is there: an answer carries them too, but a turn that comes to none
+   * has no other way to leave behind what its tools did. Results come in the order in which calls settle.
+   */
+  readonly keep?: ((message: Message) => void) | undefined
   readonly log: Log
 }
 

@@ -108,21 +108,6 @@ t.test('a limited turn is recalled in all only, with its refusal and without the
   t.strictSame(talk.seen, [['user: Next']])
 })
 
-t.test('a failed or cancelled turn is kept as its question, and never recalled', async t => {
-  const talk = await aConversation(t, { recall: 'all' })
-  const broken = new GatewayError('upstream_disconnected', 'It broke.')
-  await t.rejects(talk.ask('Count', [{ text: 'One two', error: broken, errorAfter: 3 }]), broken)
-  const left = new GatewayError('client_closed', 'Gone.')
-  await t.rejects(talk.ask('Leave', [{}], { signal: AbortSignal.abort(left) }), left)
-  t.strictSame(await talk.kept(), [
-    ['turn_1', 'failed', ['user: Count']],
-    ['turn_2', 'cancelled', ['user: Leave']]
-  ])
-  await talk.ask('Again', [{ text: 'One.' }])
-  t.strictSame(talk.seen, [['user: Again']])
-  t.strictSame(await talk.remembered(), ['user: Again', 'assistant: One.'])
-})
-
 t.test('a turn is on disk before its answer is returned; without a store there is no answer', async t => {
   const talk = await aConversation(t)
   await talk.stores.close()
