@@ -1,3 +1,5 @@
+import { asGatewayError, GatewayError } from '../core/errors.ts'
+import type { TurnEvent } from '../core/events.ts'
 import type { Advisor } from '../core/turn.ts'
 
 /**
@@ -12,8 +14,7 @@ export function audit(): Advisor {
       const watched = {
         ...turn,
         tell: (event: Parameters<typeof turn.tell>[0]) => {
-          if (event.type === 'tool.end')
-            tools.push(event.status === 'ok' ? event.tool : `${event.tool} (${event.code})`)
+          if (event.type === 'tool.end') tools.push(shown(event))
           turn.tell(event)
         }
       }
@@ -35,10 +36,27 @@ export function audit(): Advisor {
         })
         return answer
       } catch (error) {
-        const code = turn.signal.aborted ? 'aborted' : ((error as { code?: unknown }).code ?? 'internal')
-        turn.log.warn({ event: 'turn.end', ...who, error: code, tools, duration_ms: Date.now() - turn.startedAt })
+        turn.log.warn({
+          event: 'turn.end',
+          ...who,
+          error: codeOf(error, turn.signal),
+          tools,
+          duration_ms: Date.now() - turn.startedAt
+        })
         throw error
       }
     }
   }
+}
+
+/** A name that no tool has was made up by the model, with any length and any text. */
+function shown({ tool, kind, status, code }: Extract<TurnEvent, { type: 'tool.end' }>): string {
+  const name = kind === undefined ? 'unknown' : tool
+  return status === 'ok' ? name : `${name} (${code})`
+}
+
+/** An aborted turn failed for the reason it was aborted for, whatever the part that noticed made of it. */
+function codeOf(error: unknown, { aborted, reason }: AbortSignal): string {
+  if (!aborted) return asGatewayError(error).code
+  return reason instanceof GatewayError ? reason.code : 'aborted'
 }

@@ -28,18 +28,20 @@ export function retry(options: RetryOptions | ((model: string) => RetryOptions) 
       for (let attempt = 0; ; attempt++) {
         const seen = new Seen(turn)
         try {
-          const answer = await next({ ...turn, emit: seen.emit })
+          const answer = await next({ ...turn, emit: seen.emit, tell: seen.tell })
           const usage = addUsage(lost, answer.usage)
           return usage === answer.usage ? answer : { ...answer, ...(usage && { usage }) }
         } catch (error) {
           if (!(error instanceof GatewayError) || turn.signal.aborted) throw error
           const spent = addUsage(lost, error.detail.usage)
-          const delayMs = error.detail.retryAfterMs ?? jitter(attempt, minMs, maxMs)
-          if (seen.visible || attempt >= maxRetries || !error.transient || delayMs > maxRetryAfterMs) {
+          const { retryAfterMs } = error.detail
+          const isTooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs
+          if (seen.visible || attempt >= maxRetries || !error.transient || isTooLong) {
             throw spent === error.detail.usage ? error : withUsage(error, spent)
           }
           lost = spent
-          turn.tell({ type: 'retry', round: turn.round, code: error.code, delayMs })
+          const delayMs = retryAfterMs ?? jitter(attempt, minMs, maxMs)
+          turn.tell({ type: 'retry', round: turn.round, code: error.code, delayMs, ...seen.target })
           await sleep(delayMs, undefined, { signal: turn.signal })
         }
       }
@@ -47,13 +49,19 @@ export function retry(options: RetryOptions | ((model: string) => RetryOptions) 
   }
 }
 
-/** Whether the client saw anything of this attempt. Calls count only where no loop holds them back. */
+/** What was seen of this attempt: by the client, for whom calls count only where no loop holds them back, and of its target. */
 class Seen {
   visible = false
+  target: { readonly provider: string; readonly model: string } | undefined
+  readonly tell: Turn['tell']
   readonly emit: Emit | undefined
 
   constructor(turn: Turn) {
     const { emit } = turn
+    this.tell = event => {
+      if (event.type === 'attempt') this.target = { provider: event.provider, model: event.model }
+      turn.tell(event)
+    }
     if (emit === undefined) return
     const callsAreHeld = turn.prompt.tools.values().some(tool => tool.run !== undefined)
     this.emit = delta => {

@@ -38,6 +38,27 @@ t.test('retry-after is honoured, but not for longer than the cap', async t => {
   await t.rejects(advised(model, quick)(aTurn()), { code: 'upstream_overloaded' })
 })
 
+t.test('the cap on retry-after says nothing of our own waits', async t => {
+  const model = scripted([{ error: busy() }, { text: 'ok' }])
+  const patient = retry({ maxRetries: 1, minMs: 20, maxMs: 30, maxRetryAfterMs: 1 })
+  t.equal((await advised(model, patient)(aTurn())).message.content, 'ok')
+})
+
+t.test('a retry is told with the target of the attempt that failed', async t => {
+  const turn = aTurn()
+  const model = scripted([{ error: busy() }, { text: 'ok' }])
+  await advised(async told => {
+    const target = { provider: 'up', model: `big-${model.seen.length}` }
+    told.tell({ type: 'attempt', round: 1, ...target, durationMs: 1, outcome: 'upstream_overloaded' })
+    return model(told)
+  }, quick)(turn)
+  t.match(
+    turn.told.filter(({ type }) => type !== 'attempt'),
+    [{ type: 'retry', provider: 'up', model: 'big-0' }]
+  )
+  t.equal(turn.told.filter(({ type }) => type === 'attempt').length, 2, 'attempts are told on')
+})
+
 t.test('a client that leaves while we wait is not waited for', async t => {
   const client = new AbortController()
   const model = scripted([{ error: busy({ retryAfterMs: 10_000 }) }])
@@ -97,4 +118,24 @@ t.test('audit writes one line with names and figures, never a text', async t => 
     { event: 'turn.end', error: 'upstream_overloaded' }
   ])
   t.notMatch(JSON.stringify(lines), /secret/)
+})
+
+t.test('audit never writes a tool name that the model made up, and says why a turn was aborted', async t => {
+  const lines: Record<string, unknown>[] = []
+  const log = { ...silent, warn: (fields: object) => void lines.push(fields as Record<string, unknown>) }
+  const why = [new GatewayError('client_closed', 'Gone.'), new GatewayError('upstream_timeout', 'Late.'), 'else']
+  for (const reason of why) {
+    const turn = aTurn({ log, signal: AbortSignal.abort(reason) })
+    await advised(async ({ tell, signal }) => {
+      const end = { type: 'tool.end', round: 1, index: 0, callId: 'c', attempts: 0, durationMs: 0 } as const
+      tell({ ...end, tool: 'x'.repeat(100_000), status: 'refused', code: 'tool_not_found' })
+      tell({ ...end, tool: 'stock', kind: 'builtin', status: 'ok' })
+      throw signal.reason
+    }, audit())(turn).catch(() => {})
+  }
+  t.strictSame(
+    lines.map(({ error }) => error),
+    ['client_closed', 'upstream_timeout', 'aborted']
+  )
+  t.strictSame(lines[0]?.tools, ['unknown (tool_not_found)', 'stock'])
 })
