@@ -1,5 +1,5 @@
 /** Access: who asks, from what key. Fixed here; nothing downstream widens it. */
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import { everyRole } from './roles.ts'
@@ -32,11 +32,6 @@ export interface KeyEntry {
   readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] }
 }
 
-interface Entry {
-  readonly digest: Buffer
-  readonly principal: Principal
-}
-
 /** Longer ones cannot be keys and are not hashed. */
 const MAX_KEY_LENGTH = 512
 
@@ -48,18 +43,12 @@ const anonymous: Principal = { ...everything, key: 'anonymous', roles: new Set([
 /** Only hashes of keys are held. */
 export function principals({ mode, development, adminKey, keys }: PrincipalsOptions): Principals {
   if (development) return { of: () => dev }
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, Principal>()
   for (const { id, key, key_sha256, tenant, roles, models, tools } of keys) {
-    const digest = key === undefined ? Buffer.from(key_sha256 ?? '', 'hex') : sha256(key)
-    entries.set(digest.toString('latin1'), {
-      digest,
-      principal: { key: id, tenant, roles: new Set(roles), models, tools }
-    })
+    const digest = key === undefined ? Buffer.from(key_sha256 ?? '', 'hex').toString('latin1') : sha256(key)
+    entries.set(digest, { key: id, tenant, roles: new Set(roles), models, tools })
   }
-  if (adminKey !== undefined) {
-    const digest = sha256(adminKey)
-    entries.set(digest.toString('latin1'), { digest, principal: admin })
-  }
+  if (adminKey !== undefined) entries.set(sha256(adminKey), admin)
   // SDKs insist on sending a key; where none exists, none can be wrong.
   const anyIsNone = entries.size === 0
 
@@ -69,20 +58,17 @@ export function principals({ mode, development, adminKey, keys }: PrincipalsOpti
       if (key === undefined) {
         throw new GatewayError('invalid_api_key', 'Send an API key as "Authorization: Bearer <key>" or as "x-api-key".')
       }
-      const found = key.length <= MAX_KEY_LENGTH ? lookUp(entries, key) : undefined
+      const found = key.length <= MAX_KEY_LENGTH ? entries.get(sha256(key)) : undefined
       if (found) return found
       throw new GatewayError('invalid_api_key', 'This API key is not known here.')
     }
   }
 }
 
-function lookUp(entries: ReadonlyMap<string, Entry>, key: string): Principal | undefined {
-  const digest = sha256(key)
-  // What the map compares in varying time are hashes, which tell nothing of a key; the last word is in constant time.
-  const entry = entries.get(digest.toString('latin1'))
-  return entry && timingSafeEqual(entry.digest, digest) ? entry.principal : undefined
-}
-
-function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
+/**
+ * As text with a byte a character, which is made in a third of the time of a buffer (0.7 in place of 2 µs). What a map
+ * compares in varying time are hashes of 256 bits, which tell nothing of a key.
+ */
+function sha256(text: string): string {
+  return hash('sha256', text, 'latin1')
 }
