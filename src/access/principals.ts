@@ -45,7 +45,7 @@ export function principals({ mode, development, adminKey, keys }: PrincipalsOpti
   if (development) return { of: () => dev }
   const entries = new Map<string, Principal>()
   for (const { id, key, key_sha256, tenant, roles, models, tools } of keys) {
-    const digest = key === undefined ? Buffer.from(key_sha256 ?? '', 'hex').toString('latin1') : sha256(key)
+    const digest = key === undefined ? Buffer.from(key_sha256 ?? '', 'hex').toString('binary') : sha256(key)
     entries.set(digest, { key: id, tenant, roles: new Set(roles), models, tools })
   }
   if (adminKey !== undefined) entries.set(sha256(adminKey), admin)
@@ -70,5 +70,5 @@ export function principals({ mode, development, adminKey, keys }: PrincipalsOpti
  * compares in varying time are hashes of 256 bits, which tell nothing of a key.
  */
 function sha256(text: string): string {
-  return hash('sha256', text, 'latin1')
+  return hash('sha256', text, 'binary')
 }
