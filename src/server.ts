@@ -22,7 +22,7 @@ export interface ServeOptions {
 
 /** What closing may take once nothing runs any more. */
 const CLOSE_MS = 5000
-/** Lines are written together; none waits longer than this. */
+/** Lines are written together, since each write costs as much as ten lines do; none waits longer than this. */
 const FLUSH_MS = 100
 
 /** Never written, should they ever get into a line: keys, cookies, texts. */
@@ -122,7 +122,7 @@ interface Output {
 }
 
 function heldOutput(level: string): Output {
-  const out = pino.destination({ fd: 1, sync: false, minLength: 4096, periodicFlush: FLUSH_MS })
+  const out = pino.destination({ fd: 1, sync: false, minLength: 32_768, periodicFlush: FLUSH_MS })
   let held: string[] | undefined = []
   // Whoever read the log has gone: nothing can be written any more.
   let isBroken = false
