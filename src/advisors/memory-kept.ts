@@ -79,7 +79,12 @@ function answered(messages: readonly Message[]): readonly Message[] {
 
 /** A turn whose client asked something new in place of running its calls. */
 export function supersededTurn(open: StoredTurn): StoredTurn {
-  return { ...open, status: 'superseded', messages: [...open.messages, ...openCalls(open.messages).map(notAnswered)] }
+  return {
+    ...open,
+    replaces: open.id,
+    status: 'superseded',
+    messages: [...open.messages, ...openCalls(open.messages).map(notAnswered)]
+  }
 }
 
 function spoken(messages: readonly Message[]): readonly Message[] {

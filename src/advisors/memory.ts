@@ -1,5 +1,6 @@
 /** Memory: what earlier turns of the session said goes in front of the question, and the turn is kept at its end. */
 import type { Answer, Message } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
 import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import type { SessionOwner, SessionStore, StoredTurn } from '../stores/contracts.ts'
 import { unheardTurns } from './memory-history.ts'
@@ -29,25 +30,29 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
   const request = readRequest(turn, open)
   const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn), kept)
   // A new question instead of the results that were waited for: those calls stay unanswered.
-  if (!request.continues) await Promise.all(open.map(waiting => append(supersededTurn(waiting))))
+  if (!request.continues) await Promise.all(open.map(waiting => append(supersededTurn(waiting)).catch(orLeaveIt)))
 
   const heard: Message[] = []
   const keep = (message: Message): void => {
     heard.push(message)
     turn.keep?.(message)
   }
-  let answer: Answer
   try {
-    answer = await next({ ...composed(turn, request, past), keep })
+    const answer = await next({ ...composed(turn, request, past), keep })
+    const kept = keptTurn(turn, { request, past, answer })
+    await Promise.all([...unheard(request.before), kept].map(append))
+    return answer
   } catch (error) {
     const failed = failedTurn(turn, { request, past, heard, error })
     // What went wrong first is what the client is told.
     if (failed) await append(failed).catch(() => {})
     throw error
   }
-  const kept = keptTurn(turn, { request, past, answer })
-  await Promise.all([...unheard(request.before), kept].map(append))
-  return answer
+}
+
+/** Another request has gone on from that turn meanwhile: nothing is left to be marked. */
+function orLeaveIt(error: unknown): void {
+  if (!(error instanceof GatewayError && error.code === 'session_busy')) throw error
 }
 
 interface Looked extends Recalled {

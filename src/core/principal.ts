@@ -17,6 +17,11 @@ export interface Session {
   readonly key: string
   /** False when the gateway made the id up for this request. */
   readonly named: boolean
+  /**
+   * When the turn took it up, by `performance.now()`: what the turn writes after the session was deleted is not kept.
+   * Absent: whenever it is written.
+   */
+  readonly since?: number
   /** Always `main` until branches come. */
   readonly branch: string
 }

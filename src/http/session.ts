@@ -30,6 +30,7 @@ export function sessionOf(
       return key
     },
     named: found !== undefined,
+    since: performance.now(),
     branch: 'main'
   }
 }

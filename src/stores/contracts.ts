@@ -35,6 +35,7 @@ export interface SessionInfo {
   readonly createdAt: number
   readonly lastUsedAt: number
   readonly turns: number
+  /** In order of discovery. */
   readonly revealed: readonly string[]
   /** `auto` of tool search, as decided at the session's first turn and kept (contract §18). */
   readonly searchMode?: 'on' | 'off'
@@ -47,6 +48,10 @@ export interface SessionOwner {
   readonly keyId: string
 }
 
+/**
+ * `append`, `reveal` and `decideSearch` write nothing, and resolve all the same, for a turn whose session was deleted
+ * after the turn began (`session.since`).
+ */
 export interface SessionStore {
   get(sessionKey: string): Promise<SessionInfo | undefined>
   list(owner: SessionOwner, page: { limit: number; cursor?: string }): Promise<Page<SessionInfo>>
@@ -62,10 +67,11 @@ export interface SessionStore {
   ): Promise<readonly StoredTurn[]>
   /** The transcript, oldest first, with the turn each message belongs to. */
   messages(sessionKey: string, page: { limit: number; cursor?: string }): Promise<Page<TranscriptMessage>>
-  /** One transaction: session row made or touched, the turn and its messages written. A turn id written before is replaced. */
+  /**
+   * One transaction: session row made or touched, the turn and its messages written. A turn id written before is
+   * replaced. Rejects with `session_busy` when the turn that it `replaces` does not wait any more.
+   */
   append(session: Session, owner: SessionOwner, turn: StoredTurn): Promise<void>
-  /** In order of discovery. */
-  revealed(sessionKey: string): Promise<readonly string[]>
   /**
    * Appends the names that are not there yet, in order, in one transaction; resolves to the whole list.
    * `lastFound`, when given, replaces the session's (an empty list too).

@@ -75,3 +75,35 @@ t.test('a turn that went on and failed keeps what it did beside the turn that st
   await talk.ask(results, [{ text: 'Done.' }])
   t.strictSame((await talk.kept()).at(-1)?.[2].at(-1), 'assistant: Done.')
 })
+
+t.test(
+  'two requests that answer the same open turn at once: one is kept, the other is told and kept as failed',
+  async t => {
+    const talk = await aConversation(t)
+    await talk.ask('Show', [{ calls: [screen('s1')] }])
+    const results = [{ user: 'Show' }, { assistant: '', calls: [screen('s1')] }, { tool: 'seen', of: 's1' }]
+    const script = [{ calls: [stock('c1')] }, { text: 'Done.' }]
+    const ends = await Promise.allSettled([talk.ask(results, script), talk.ask(results, script)])
+    t.match(
+      ends.filter(({ status }) => status === 'rejected'),
+      [{ reason: { code: 'session_busy' } }]
+    )
+    const kept = await talk.kept()
+    t.strictSame(kept.map(([_id, status]) => status).sort(), ['completed', 'failed'])
+    t.equal(kept.flatMap(([_id, _status, lines]) => lines).filter(each => each === 'user: Show').length, 1)
+  }
+)
+
+t.test('a session that was deleted while a turn ran in it stays deleted; the answer is given', async t => {
+  const talk = await aConversation(t)
+  await talk.ask('Earlier', [{ text: 'Yes.' }])
+  const session = { id: 's1', key: 'session-key-1', named: true, branch: 'main', since: performance.now() }
+  let deleted: Promise<boolean> | undefined
+  const tell = ({ type }: TurnEvent) => {
+    if (type === 'tool.end') deleted = talk.stores.sessions.delete(session.key)
+  }
+  const answer = await talk.ask('Secret', [{ calls: [stock('c1')] }, { text: 'Done.' }], { session, tell })
+  t.equal(answer.message.content, 'Done.')
+  t.equal(await deleted, true)
+  t.equal(await talk.stores.sessions.get(session.key), undefined)
+})

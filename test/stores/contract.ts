@@ -89,9 +89,9 @@ async function sessions(t: Test, opened: () => Promise<Stores>): Promise<void> {
   await t.test('a turn written again is replaced, and one that goes on replaces the one before', async t => {
     const { sessions } = await opened()
     await sessions.append(aSession('k'), owner, aStoredTurn('turn_1', { status: 'awaiting_client' }))
-    await sessions.append(aSession('k'), owner, aStoredTurn('turn_1', { status: 'superseded' }))
+    await sessions.append(aSession('k'), owner, aStoredTurn('turn_1', { status: 'awaiting_client', createdAt: 9 }))
     await sessions.append(aSession('k'), owner, aStoredTurn('turn_2', { replaces: 'turn_1' }))
-    await sessions.append(aSession('k'), owner, aStoredTurn('turn_3', { replaces: 'unheard' }))
+    await sessions.append(aSession('k'), owner, aStoredTurn('turn_3'))
     t.equal((await sessions.get('k'))?.turns, 2)
     const { data } = await sessions.messages('k', { limit: 100 })
     t.strictSame([...new Set(data.map(({ turnId }) => turnId))], ['turn_2', 'turn_3'])
@@ -148,10 +148,8 @@ async function sessions(t: Test, opened: () => Promise<Stores>): Promise<void> {
 
   await t.test('revealed tools are only added to, in order of discovery', async t => {
     const { sessions } = await opened()
-    t.strictSame(await sessions.revealed('k'), [])
     t.strictSame(await sessions.reveal(aSession('k'), owner, ['b', 'a']), ['b', 'a'])
     t.strictSame(await sessions.reveal(aSession('k'), owner, ['a', 'c'], ['a', 'c']), ['b', 'a', 'c'])
-    t.strictSame(await sessions.revealed('k'), ['b', 'a', 'c'])
     t.match(await sessions.get('k'), { revealed: ['b', 'a', 'c'], lastFound: ['a', 'c'], turns: 0 })
     await sessions.reveal(aSession('k'), owner, [], [])
     t.strictSame((await sessions.get('k'))?.lastFound, [])
@@ -174,10 +172,37 @@ async function sessions(t: Test, opened: () => Promise<Stores>): Promise<void> {
     t.equal(await sessions.delete('k'), true)
     t.equal(await sessions.delete('k'), false)
     t.equal(await sessions.get('k'), undefined)
-    t.strictSame(await sessions.revealed('k'), [])
     t.strictSame((await sessions.messages('k', { limit: 9 })).data, [])
     await sessions.append(aSession('k'), owner, aStoredTurn('turn_1'))
     t.equal((await sessions.turns('k', ['completed'], 9)).length, 1, 'its ids can be used again')
+    t.strictSame((await sessions.get('k'))?.revealed, [])
+  })
+
+  await t.test('what a turn writes whose session was deleted while it ran is not kept', async t => {
+    const { sessions } = await opened()
+    const since = () => ({ ...aSession('k'), since: performance.now() })
+    const running = since()
+    await sessions.append(aSession('k'), owner, aStoredTurn('turn_1'))
+    const deleted = sessions.delete('k')
+    await sessions.append(running, owner, aStoredTurn('turn_2'))
+    t.equal(await deleted, true)
+    t.strictSame(await sessions.reveal(running, owner, ['a']), [])
+    t.equal(await sessions.decideSearch(running, owner, 'on'), 'on')
+    t.equal(await sessions.get('k'), undefined)
+    await sessions.append(since(), owner, aStoredTurn('turn_3'))
+    t.strictSame(ids(await sessions.turns('k', ['completed'], 9)), ['turn_3'], 'a later turn begins anew')
+  })
+
+  await t.test('of turns that go on from the same one the first is kept, the others are refused', async t => {
+    const { sessions } = await opened()
+    await sessions.append(aSession('k'), owner, aStoredTurn('turn_1', { status: 'awaiting_client' }))
+    const ends = await Promise.allSettled(
+      ['turn_2', 'turn_3'].map(id => sessions.append(aSession('k'), owner, aStoredTurn(id, { replaces: 'turn_1' })))
+    )
+    t.equal(ends[0]?.status, 'fulfilled')
+    t.match(ends[1], { reason: { code: 'session_busy' } })
+    t.strictSame(ids(await sessions.turns('k', ['completed', 'awaiting_client'], 9)), ['turn_2'])
+    t.equal((await sessions.get('k'))?.turns, 1)
   })
 
   await t.test('a sweep deletes the unused, however many, and leaves the rest', async t => {

@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite'
 import type { Message } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { Session } from '../../core/principal.ts'
 import type {
   Page,
@@ -11,6 +12,7 @@ import type {
   TurnStatus
 } from '../contracts.ts'
 import { cursorOf, placeOf } from './cursor.ts'
+import { Deletions } from './deletions.ts'
 import type { Engine } from './engine.ts'
 import { Revealed } from './revealed.ts'
 import { Transcript } from './transcript.ts'
@@ -40,6 +42,7 @@ const TOUCH = `INSERT INTO sessions (key, id, tenant, key_id, created_ms, used_m
 
 export class SqliteSessions implements SessionStore {
   readonly #engine: Engine
+  readonly #deletions = new Deletions()
   readonly #transcript: Transcript
   readonly #revealed: Revealed
   readonly #get: StatementSync
@@ -103,15 +106,13 @@ export class SqliteSessions implements SessionStore {
     // Outside the transaction: what cannot be written as JSON fails before anything is held up.
     const bodies = messages.map((message: Message) => JSON.stringify(message))
     return this.#engine.write(() => {
+      if (this.#deletions.isOver(session)) return
       const { n, next_seq } = this.#touched(session, owner, { turns: 1, seqs: 1 + bodies.length })
+      if (turn.replaces !== undefined && !this.#transcript.isWaiting(n, turn.replaces)) throw answeredBefore()
       const gone = this.#transcript.take(n, turn.replaces) + this.#transcript.take(n, turn.id)
       if (gone > 0) this.#count.run(gone, n)
       this.#transcript.write(n, turn, { position: next_seq - 1 - bodies.length, bodies })
     })
-  }
-
-  async revealed(sessionKey: string): Promise<readonly string[]> {
-    return this.#engine.read(() => this.#revealed.names(sessionKey, 'main'))
   }
 
   reveal(
@@ -121,6 +122,7 @@ export class SqliteSessions implements SessionStore {
     lastFound?: readonly string[]
   ): Promise<readonly string[]> {
     return this.#engine.write(() => {
+      if (this.#deletions.isOver(session)) return this.#revealed.names(session.key, session.branch)
       const { n } = this.#touched(session, owner, { turns: 0, seqs: 0 })
       if (lastFound) this.#setFound.run(JSON.stringify(lastFound), n)
       return this.#revealed.add(n, session, names)
@@ -129,17 +131,25 @@ export class SqliteSessions implements SessionStore {
 
   decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'> {
     return this.#engine.write(() => {
+      if (this.#deletions.isOver(session)) return mode
       const { n } = this.#touched(session, owner, { turns: 0, seqs: 0 })
       return (this.#decide.get(mode, n) as { search_mode: 'on' | 'off' }).search_mode
     })
   }
 
-  delete(sessionKey: string): Promise<boolean> {
-    return this.#engine.write(() => {
-      const row = this.#get.get(sessionKey)
-      if (row) this.#remove(row.n as number)
-      return row !== undefined
-    })
+  async delete(sessionKey: string): Promise<boolean> {
+    try {
+      return await this.#engine.write(() => {
+        const row = this.#get.get(sessionKey)
+        if (row === undefined) return false
+        this.#remove(row.n as number)
+        this.#deletions.add(sessionKey)
+        return true
+      })
+    } catch (error) {
+      this.#deletions.forget(sessionKey)
+      throw error
+    }
   }
 
   async sweep(unusedSince: number): Promise<number> {
@@ -185,4 +195,8 @@ export class SqliteSessions implements SessionStore {
       ...(row.last_found !== null && { lastFound: JSON.parse(row.last_found) as string[] })
     }
   }
+}
+
+function answeredBefore(): GatewayError {
+  return new GatewayError('session_busy', 'Another request of the session has gone on from these calls already.')
 }

@@ -38,7 +38,7 @@ export class Transcript {
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#find = engine.prepare('SELECT position FROM session_turns WHERE id = ? AND session = ?')
+    this.#find = engine.prepare('SELECT position, status FROM session_turns WHERE id = ? AND session = ?')
     this.#insertTurn = engine.prepare(INSERT_TURN)
     this.#insertMessage = engine.prepare(
       'INSERT INTO messages (session, seq, turn, is_end, body) VALUES (?, ?, ?, ?, ?)'
@@ -84,6 +84,12 @@ export class Transcript {
     }))
     const last = rows.at(-1)
     return found.length > limit && last ? { data, nextCursor: cursorOf([last.seq as number]) } : { data }
+  }
+
+  /** Is the turn there, and still open? */
+  isWaiting(session: number, turnId: string): boolean {
+    const row = this.#find.get(turnId, session)
+    return row !== undefined && isOpen(row.status as TurnStatus)
   }
 
   /** Takes a turn out with its messages; how many there were, 0 or 1. */
