@@ -1,5 +1,6 @@
 import type { Answer, Message, Usage } from '../core/chat.ts'
 import { textOf } from '../core/text.ts'
+import type { StoredTurn } from '../stores/contracts.ts'
 import type { Seen } from './play.ts'
 
 /** The laws that a turn broke, in words; none when all hold. */
@@ -13,8 +14,8 @@ export function broken(call: Seen, stream: Seen): string[] {
 }
 
 /** What holds for a turn in either mode. */
-function alone({ answer, spent, left, begunAfterLeaving, late }: Seen): string[] {
-  const laws: string[] = []
+function alone({ answer, spent, left, begunAfterLeaving, late, kept }: Seen): string[] {
+  const laws = inMemory(kept)
   if (late > 0) laws.push('a piece was sent after the turn had ended')
   if (begunAfterLeaving > 0) laws.push('a model call or a tool began after the client had left')
   if (!answer) return laws
@@ -34,6 +35,18 @@ function conversation({ message, messages }: Answer): string[] {
   const laws: string[] = []
   if (messages.at(-1)?.id !== message.id) laws.push('the answer is not the last of its messages')
   else if (messages.at(-1) !== message) laws.push('the answer differs from the last of its messages')
+  return [...laws, ...whole(messages)]
+}
+
+function inMemory(kept: readonly StoredTurn[]): string[] {
+  const ids = kept.flatMap(({ messages }) => messages.map(({ id }) => id))
+  const laws = kept.flatMap(({ messages }) => whole(messages))
+  if (new Set(ids).size < ids.length) laws.push('an id is there twice')
+  return laws.map(law => `memory: ${law}`)
+}
+
+function whole(messages: readonly Message[]): string[] {
+  const laws: string[] = []
   if (new Set(messages.map(({ id }) => id)).size < messages.length) laws.push('a message id is there twice')
   const open = new Map<string, readonly string[]>()
   let wanted: string[] = []
@@ -47,6 +60,7 @@ function conversation({ message, messages }: Answer): string[] {
     if (new Set(wanted).size < wanted.length || wanted.some(id => open.has(id))) laws.push('a call id is there twice')
     for (const id of wanted) open.set(id, [])
   }
+  if (wanted.length > 0) laws.push('a call has no result')
   return laws
 }
 

@@ -1,15 +1,21 @@
 import { audit } from '../advisors/audit.ts'
+import { memory } from '../advisors/memory.ts'
 import { meter } from '../advisors/meter.ts'
 import { retry } from '../advisors/retry.ts'
+import { toolSearch } from '../advisors/tool-search.ts'
 import { rewrite } from '../core/rewrite.ts'
 import type { Advisor } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import { finder } from './finder.ts'
+import { SEARCH_TOOL } from './script.ts'
+import type { Sessions } from './sessions.ts'
 
 /** An advisor, made anew for every play, and where it may stand. */
 export interface Subject {
   readonly name: string
   readonly places: readonly ('turn' | 'call')[]
-  create(): Advisor
+  /** `sessions`: the store of the play, with turns from before. */
+  create(sessions: Sessions): Advisor
 }
 
 /** Takes the digit 7 out of all that is said: one algorithm for both modes, by `rewrite`. */
@@ -45,7 +51,13 @@ const twice: Subject = {
 export const COMPANIONS: readonly Subject[] = [
   mask,
   twice,
-  { name: 'audit', places: ['turn', 'call'], create: audit },
-  { name: 'meter', places: ['call'], create: meter },
-  { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) }
+  { name: 'audit', places: ['turn', 'call'], create: () => audit() },
+  { name: 'meter', places: ['call'], create: () => meter() },
+  { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) },
+  { name: 'memory', places: ['turn'], create: store => memory({ store }) },
+  {
+    name: 'tool-search',
+    places: ['call'],
+    create: store => toolSearch({ finder, store, toolName: SEARCH_TOOL, autoMinTokens: 0 })
+  }
 ]

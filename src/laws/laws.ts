@@ -6,6 +6,7 @@ import { COMPANIONS, type Subject } from './companions.ts'
 import { play } from './play.ts'
 import { type Random, random } from './random.ts'
 import { randomScript } from './script.ts'
+import type { Sessions } from './sessions.ts'
 
 export interface LawOptions {
   /** Random chains to try. Default 1,000. */
@@ -26,7 +27,7 @@ export interface LawBroken {
  * Holds an advisor against the laws that every chain must keep (architecture §3.5), in random company, order and
  * scripts, each as a call and as a stream:
  * usage is the sum over all model calls; every word is sent once, in order, and the answer last; call and stream
- * agree; the conversation stays whole; nothing is sent or begun once the turn is over or the client has left.
+ * agree; the conversation stays whole, also in memory; nothing is sent or begun once the turn is over or the client has left.
  * Resolves to the first chain that breaks one, or `undefined`. Throws nothing of its own.
  */
 export async function laws(
@@ -48,8 +49,10 @@ function randomChain(subject: Subject, dice: Random) {
   const placed = dice.shuffled(company).map(each => ({ each, place: dice.pick(each.places) }))
   const at = (place: 'turn' | 'call') => placed.filter(one => one.place === place).map(({ each }) => each)
   const [outside, inside] = [at('turn'), at('call')]
-  const create = (subjects: Subject[]) => subjects.map(each => each.create())
-  const wrap = (model: Model) => advised(model, ...create(outside), toolLoop({ guards: [limits] }), ...create(inside))
+  const wrap = (model: Model, sessions: Sessions) => {
+    const create = (subjects: Subject[]) => subjects.map(each => each.create(sessions))
+    return advised(model, ...create(outside), toolLoop({ guards: [limits] }), ...create(inside))
+  }
   return { names: [...outside.map(({ name }) => name), 'tool-loop', ...inside.map(({ name }) => name)], wrap }
 }
 

@@ -1,7 +1,9 @@
 import type { Answer, Delta, Message, Tool, Usage } from '../core/chat.ts'
 import type { Emit, Log, Model, Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import type { StoredTurn } from '../stores/contracts.ts'
 import { CLIENT_TOOL, type Script, TOOLS } from './script.ts'
+import { Sessions } from './sessions.ts'
 
 /** What was seen of one turn in one mode. */
 export interface Seen {
@@ -16,11 +18,18 @@ export interface Seen {
   readonly left: boolean
   /** Model calls and tools that began after the client had left. */
   readonly begunAfterLeaving: number
+  /** What memory holds at the end. */
+  readonly kept: readonly StoredTurn[]
 }
 
 /** Plays a script through a chain, as a call or as a stream. */
-export async function play(script: Script, chain: (model: Model) => Model, mode: 'call' | 'stream'): Promise<Seen> {
+export async function play(
+  script: Script,
+  chain: (model: Model, sessions: Sessions) => Model,
+  mode: 'call' | 'stream'
+): Promise<Seen> {
   const world = new World(script)
+  const sessions = new Sessions(script.past)
   const heard: Delta[] = []
   let settled = false
   let late = 0
@@ -33,7 +42,7 @@ export async function play(script: Script, chain: (model: Model) => Model, mode:
   let answer: Answer | undefined
   let error: unknown
   try {
-    answer = await chain(world.model)(turn)
+    answer = await chain(world.model, sessions)(turn)
   } catch (reason) {
     error = reason
   }
@@ -48,7 +57,8 @@ export async function play(script: Script, chain: (model: Model) => Model, mode:
     modelCalls,
     spent,
     left,
-    begunAfterLeaving
+    begunAfterLeaving,
+    kept: sessions.kept
   }
 }
 
@@ -99,6 +109,7 @@ class World {
     const question: Message = { role: 'user', id: 'question', content: 'How many?' }
     return {
       ...TURN,
+      policy: { ...TURN.policy, ...this.#script.policy },
       startedAt: Date.now(),
       question: question.id,
       prompt: { model: 'sim', messages: [question], tools: this.#tools(), params: {} },

@@ -1,5 +1,7 @@
 import type { Finish, ToolCall, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+import type { StoredTurn } from '../stores/contracts.ts'
 import type { Random } from './random.ts'
 
 /** What the scripted model does at one call. */
@@ -19,10 +21,14 @@ export interface Script {
   readonly entries: readonly Entry[]
   /** The client leaves at this event (a model call, a tool or a piece), counted from 0. Absent: it stays. */
   readonly leavesAt?: number
+  readonly policy: Pick<Policy, 'memory' | 'toolSearch'>
+  /** Turns that the session had before. */
+  readonly past: readonly StoredTurn[]
 }
 
 export const TOOLS = ['stock_level', 'print_label', 'broken_tool'] as const
 export const CLIENT_TOOL = 'open_page'
+export const SEARCH_TOOL = 'toolSearchTool'
 
 /** A random script: a few rounds with calls, then an answer, a client's call, a cut, or a failure. */
 export function randomScript(random: Random): Script {
@@ -32,12 +38,14 @@ export function randomScript(random: Random): Script {
   const makeCall = (name: string): ToolCall => ({
     id: random.oneIn(10) ? 'call_same' : `call_${++call}`,
     name,
-    arguments: random.oneIn(8) ? '{broken' : `{"n":${call}}`
+    arguments: random.oneIn(8) ? '{broken' : argumentsOf(name, call)
   })
   const usage = () => (random.oneIn(4) ? undefined : randomUsage(random))
   const round = (): Entry => ({
     pieces: pieces(),
-    calls: Array.from({ length: 1 + random.below(3) }, () => makeCall(random.pick([...TOOLS, 'no_such_tool']))),
+    calls: Array.from({ length: 1 + random.below(3) }, () =>
+      makeCall(random.pick([...TOOLS, SEARCH_TOOL, 'no_such_tool']))
+    ),
     finish: 'stop',
     usage: usage()
   })
@@ -48,7 +56,44 @@ export function randomScript(random: Random): Script {
     entries.push(round())
   }
   entries.push(lastEntry(random, round(), pieces(), makeCall(CLIENT_TOOL), usage()))
-  return { entries, ...(random.oneIn(4) && { leavesAt: random.below(14) }) }
+  return {
+    entries,
+    ...(random.oneIn(4) && { leavesAt: random.below(14) }),
+    policy: randomPolicy(random),
+    past: randomPast(random)
+  }
+}
+
+function argumentsOf(name: string, call: number): string {
+  return name === SEARCH_TOOL ? `{"query":"${call % 2 ? 'stock' : 'print tool'}"}` : `{"n":${call}}`
+}
+
+function randomPolicy(random: Random): Script['policy'] {
+  return {
+    memory: { mode: random.pick(['on', 'off']), recall: random.pick(['answers', 'all']), window: {} },
+    toolSearch: { mode: random.pick(['on', 'off']), accumulate: random.oneIn(2) }
+  }
+}
+
+/** A turn with a call, under ids that the turn to come may use again. */
+function randomPast(random: Random): readonly StoredTurn[] {
+  if (random.oneIn(3)) return []
+  const call = { id: random.oneIn(2) ? 'call_same' : 'call_past', name: TOOLS[0], arguments: '{}' }
+  const answerId = random.oneIn(4) ? 'answer_1' : 'past_answer'
+  return [
+    {
+      id: 'turn_01HYYYYYYYYYYYYYYYYYYYYYYY',
+      status: 'completed',
+      answerId,
+      createdAt: 0,
+      messages: [
+        { role: 'user', id: 'past_question', content: 'And before?' },
+        { role: 'assistant', id: 'past_call', content: '', calls: [call] },
+        { role: 'tool', id: 'past_result', callId: call.id, content: '16' },
+        { role: 'assistant', id: answerId, content: 'Sixteen.', calls: [] }
+      ]
+    }
+  ]
 }
 
 function lastEntry(random: Random, round: Entry, pieces: string[], call: ToolCall, usage: Usage | undefined): Entry {

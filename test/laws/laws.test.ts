@@ -11,15 +11,18 @@ const subject = (name: string, advise: Advisor['advise'], places: Subject['place
   create: () => ({ name, advise })
 })
 
-t.test('the built-in loop, retry, meter and audit keep the laws in 5,000 random chains', async t => {
-  t.equal(
-    await laws(
-      subject('nothing', (turn, next) => next(turn)),
-      { chains: 5000 }
-    ),
-    undefined
-  )
-})
+t.test(
+  'the built-in loop, memory, tool-search, retry, meter and audit keep the laws in 5,000 random chains',
+  async t => {
+    t.equal(
+      await laws(
+        subject('nothing', (turn, next) => next(turn)),
+        { chains: 5000 }
+      ),
+      undefined
+    )
+  }
+)
 
 const faults: Subject[] = [
   subject(
@@ -51,7 +54,22 @@ const faults: Subject[] = [
   subject('drops a call', async (turn, next) => dropsResult(await next(turn)), ['turn'])
 ]
 
-for (const fault of faults) {
+const forgetful: Subject = {
+  name: 'keeps a result without its call',
+  places: ['turn'],
+  create: sessions => ({
+    name: 'forgetful',
+    async advise(turn, next) {
+      const answer = await next(turn)
+      const messages = answer.messages.filter(({ role }) => role !== 'assistant')
+      const kept = { id: turn.id, status: 'completed', messages, createdAt: 0 } as const
+      await sessions.append(turn.session, { tenant: 'default', keyId: 'dev' }, kept)
+      return answer
+    }
+  })
+}
+
+for (const fault of [...faults, forgetful]) {
   t.test(`an advisor that ${fault.name} is found within ${CHAINS} chains`, async t => {
     const found = await laws(fault, { chains: CHAINS })
     t.ok(found, 'a law was broken')

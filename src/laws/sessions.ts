@@ -1,0 +1,60 @@
+import type { Message } from '../core/chat.ts'
+import type { SessionStore, StoredTurn } from '../stores/contracts.ts'
+
+type Needed = Pick<SessionStore, 'get' | 'turns' | 'append' | 'reveal' | 'decideSearch'>
+
+/** The store of one play's only session: what memory and tool search keep, in variables. */
+export class Sessions implements Needed {
+  #kept: readonly StoredTurn[]
+  #revealed: readonly string[] = []
+  #lastFound: readonly string[] | undefined
+  #searchMode: 'on' | 'off' | undefined
+
+  /** `past`: turns that the session had before. */
+  constructor(past: readonly StoredTurn[] = []) {
+    this.#kept = past
+  }
+
+  /** All turns as they are kept now, oldest first. */
+  get kept(): readonly StoredTurn[] {
+    return this.#kept
+  }
+
+  get: Needed['get'] = async id => ({
+    id,
+    tenant: 'default',
+    keyId: 'dev',
+    createdAt: 0,
+    lastUsedAt: 0,
+    turns: this.#kept.length,
+    revealed: this.#revealed,
+    ...(this.#searchMode && { searchMode: this.#searchMode }),
+    ...(this.#lastFound && { lastFound: this.#lastFound })
+  })
+
+  turns: Needed['turns'] = async (_, statuses, limit, part = 'all') => {
+    const found = this.#kept.filter(({ status }) => statuses.includes(status)).slice(-limit)
+    return part === 'all' ? found : found.map(ends)
+  }
+
+  append: Needed['append'] = async (_session, _owner, turn) => {
+    this.#kept = [...this.#kept.filter(({ id }) => id !== turn.id && id !== turn.replaces), turn]
+  }
+
+  reveal: Needed['reveal'] = async (_session, _owner, names, lastFound) => {
+    this.#revealed = [...new Set([...this.#revealed, ...names])]
+    if (lastFound) this.#lastFound = lastFound
+    return this.#revealed
+  }
+
+  decideSearch: Needed['decideSearch'] = async (_session, _owner, mode) => {
+    this.#searchMode ??= mode
+    return this.#searchMode
+  }
+}
+
+function ends(turn: StoredTurn): StoredTurn {
+  if (turn.status === 'awaiting_client') return turn
+  const isEnd = ({ role, id }: Message): boolean => role === 'user' || id === turn.answerId
+  return { ...turn, messages: turn.messages.filter(isEnd) }
+}
