@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { GatewayError } from '../../core/errors.ts'
 
 interface Waiting {
+  /** How often another program's lock kept it from being written. */
+  tries: number
   readonly unit: () => unknown
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -11,6 +13,13 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** Called with what was attempted (`read`, `write`) when the engine itself failed; for logs and metrics. */
 export type OnStoreError = (op: string, error: unknown) => void
+
+/** Another program (a backup, a shell) holds the database: its lock is waited for about 3 s, others are served meanwhile. */
+const MAX_TRIES = 40
+const TRY_AGAIN_MS = 50
+/** At the end there is nobody else to be served. */
+const LAST_WAIT_MS = 5000
+const SQLITE_BUSY = 5
 
 /** More units than this wait for the next tick, so that a burst does not hold up everything else. */
 const MAX_UNITS = 256
@@ -28,6 +37,8 @@ export class Engine {
   readonly #release: StatementSync
   readonly #undo: StatementSync
   #waiting: Waiting[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isClosing = false
   #isClosed = false
 
   constructor(db: DatabaseSync, onError: OnStoreError) {
@@ -58,7 +69,7 @@ export class Engine {
   write<T>(unit: () => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(closed())
     return new Promise<T>((resolve, reject) => {
-      const waiting: Waiting = { unit, resolve: value => resolve(value as T), reject }
+      const waiting: Waiting = { tries: 0, unit, resolve: value => resolve(value as T), reject }
       if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#flush())
     })
   }
@@ -66,18 +77,20 @@ export class Engine {
   /** Writes what waits, then closes. */
   close(): void {
     if (this.#isClosed) return
+    this.#isClosing = true
+    clearTimeout(this.#timer)
+    this.#db.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`)
     while (this.#waiting.length > 0) this.#flush()
     this.#isClosed = true
     this.#db.close()
   }
 
   #flush(): void {
+    if (this.#waiting.length === 0 || !this.#hasBegun()) return
     const batch = this.#waiting.splice(0, MAX_UNITS)
-    if (batch.length === 0) return
     if (this.#waiting.length > 0) setImmediate(() => this.#flush())
     let outcomes: Outcome[]
     try {
-      this.#begin.run()
       outcomes = batch.map(({ unit }) => this.#step(unit, batch.length > 1))
       this.#commit.run()
     } catch (error) {
@@ -90,6 +103,24 @@ export class Engine {
       const { resolve, reject } = batch[at] as Waiting
       if ('error' in outcome) reject(this.#asOurs('write', outcome.error))
       else resolve(outcome.value)
+    }
+  }
+
+  /** Begins the transaction. Where that cannot be done now, what waits is put off or rejected. */
+  #hasBegun(): boolean {
+    try {
+      this.#begin.run()
+      return true
+    } catch (error) {
+      const canWait = !this.#isClosing && isBusy(error)
+      for (const each of this.#waiting) each.tries++
+      const isOver = ({ tries }: Waiting) => !canWait || tries > MAX_TRIES
+      const over = this.#waiting.filter(isOver)
+      this.#waiting = this.#waiting.filter(each => !isOver(each))
+      if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#flush(), TRY_AGAIN_MS)
+      const ours = over.length > 0 ? this.#asOurs('write', error) : undefined
+      for (const { reject } of over) reject(ours)
+      return false
     }
   }
 
@@ -119,4 +150,9 @@ export class Engine {
 
 function closed(): GatewayError {
   return new GatewayError('store_unavailable', 'The store is closed, since the gateway is stopping.')
+}
+
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown }).errcode
+  return typeof code === 'number' && (code & 0xff) === SQLITE_BUSY
 }
