@@ -6,6 +6,7 @@ import { toolLoop } from '../advisors/tool-loop.ts'
 import { toolSearch } from '../advisors/tool-search.ts'
 import type { ToolFinder } from '../core/finder.ts'
 import type { Models } from '../core/models.ts'
+import { ownValue } from '../core/own-value.ts'
 import { type Advisor, advised, type Guard, type Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
 import type { Config } from './schema.ts'
@@ -23,7 +24,7 @@ export function buildChain(config: Config, services: ChainServices): Model {
   const create = creators(config, services)
   const listed = (names: readonly string[]) =>
     names.map(name => {
-      const make = create[name]
+      const make = ownValue(create, name)
       // The configuration was checked for names that do not exist before it came here.
       if (make === undefined) throw new TypeError(`There is no advisor named ${name}.`)
       return make()

@@ -56,7 +56,7 @@ function fill(node: Scalar, env: Readonly<Record<string, string | undefined>>, f
     if (name === undefined) {
       throw new Error(`\${${inner}} is neither \${NAME}, \${NAME:-default} nor \${file:/path}; write $\${ for the text`)
     }
-    const value = env[name]
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
     if (otherwise !== undefined) return value || otherwise
     if (value === undefined) throw new Error(`the variable ${name} is not set; set it or write \${${name}:-default}`)
     return value

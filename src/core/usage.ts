@@ -1,4 +1,5 @@
 import type { Usage } from './chat.ts'
+import { ownValue } from './own-value.ts'
 
 /** Adds every field on its own; a detail that neither side has stays absent. Absent + absent = absent. */
 export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
@@ -26,6 +27,6 @@ function addOptional(a: number | undefined, b: number | undefined): number | und
 function addRecords(a: Usage['other'], b: Usage['other']): Usage['other'] {
   if (a === undefined) return b
   const sum: Record<string, number> = { ...a }
-  for (const [path, tokens] of Object.entries(b ?? {})) sum[path] = (sum[path] ?? 0) + tokens
+  for (const [path, tokens] of Object.entries(b ?? {})) sum[path] = (ownValue(sum, path) ?? 0) + tokens
   return sum
 }

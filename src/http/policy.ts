@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import type { Tool } from '../core/chat.ts'
 import { matchesGlob } from '../core/glob.ts'
+import { ownValue } from '../core/own-value.ts'
 import type { Limits, MemoryPolicy, Policy, ToolSearchPolicy } from '../core/policy.ts'
 import { NO_OPTIONS, type TurnOptions } from './turn-options.ts'
 
@@ -100,12 +101,13 @@ function perToolOf(
   tools: ReadonlyMap<string, Tool>
 ): Readonly<Record<string, number>> {
   if (asked.max_calls_per_tool === undefined && asked.per_tool === undefined) return config.per_tool
-  const perTool: Record<string, number> = {}
+  // Without a prototype: `__proto__` is a name like any other.
+  const perTool: Record<string, number> = Object.create(null)
   const ownLimits = tools.values().filter(tool => tool.maxCallsPerTurn !== undefined)
   const names = [...Object.keys(config.per_tool), ...Object.keys(asked.per_tool ?? {}), ...ownLimits.map(t => t.name)]
   for (const name of names) {
-    const configured = config.per_tool[name] ?? tools.get(name)?.maxCallsPerTurn ?? config.max_calls_per_tool
-    perTool[name] = tighter(tighter(configured, asked.max_calls_per_tool), asked.per_tool?.[name])
+    const configured = ownValue(config.per_tool, name) ?? tools.get(name)?.maxCallsPerTurn ?? config.max_calls_per_tool
+    perTool[name] = tighter(tighter(configured, asked.max_calls_per_tool), ownValue(asked.per_tool ?? {}, name))
   }
   return perTool
 }

@@ -43,6 +43,24 @@ t.test('limits of a request hold where they are tighter', async t => {
   t.strictSame(policy(exempt, { limits: { per_tool: { x_1: 1 } } }).limits.exemptTools, ['a'])
 })
 
+t.test('a limit for a tool named like what every object inherits is kept', async t => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
+    const { perTool } = policy({}, { limits: { per_tool: { [name]: 2 } } }).limits
+    t.equal(Object.entries(perTool).find(([each]) => each === name)?.[1], 2, name)
+  }
+  const own = new Map(
+    ['constructor', '__proto__'].map(name => [name, { name, kind: 'builtin', maxCallsPerTurn: 50 } as const])
+  )
+  const { perTool } = policy({}, { limits: { max_calls_per_tool: 3 } }, own).limits
+  t.strictSame(Object.entries(perTool), [
+    ['constructor', 3],
+    ['__proto__', 3]
+  ])
+  t.match(await asked({ loopgate: { limits: { per_tool: { constructor: 2 } } } }), {
+    turn: { policy: { limits: { perTool: { constructor: 2 } } } }
+  })
+})
+
 t.test('search results of a request stay under what is configured', async t => {
   const results = (tool_search: object, maxResults: number) =>
     policy({ tool_search }, { toolSearch: { maxResults } }).toolSearch
@@ -60,7 +78,7 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
     [{ tool_execution: 'manual' }, 'loopgate.tool_execution'],
     [{ approvals: 'deny' }, 'loopgate.approvals'],
     [{ structured_output: {} }, 'loopgate.structured_output'],
-    [{ cache: 'off' }, 'loopgate.cache'],
+    [{ cache: 'on' }, 'loopgate.cache'],
     [{ resumable: true }, 'loopgate.resumable'],
     [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
     [{ memory: { branch: 'b' } }, 'loopgate.memory.branch'],
@@ -70,6 +88,9 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
   for (const [loopgate, param] of later) {
     t.match(await asked({ loopgate }), { status: 400, error: { code: 'unsupported_parameter', param } })
   }
+  const ordinary = { tool_execution: 'auto', approvals: 'auto', cache: 'off', resumable: false }
+  const asks = await asked({ loopgate: ordinary }, { headers: { 'x-loopgate-tool-execution': 'auto' } })
+  t.equal(asks.status, 200, 'what asks for nothing new is done')
   const wrong: readonly [object, string][] = [
     [{ nope: 1 }, 'loopgate.nope'],
     [{ limits: { max_call: 1 } }, 'loopgate.limits.max_call'],

@@ -1,4 +1,5 @@
 import type { Fields } from '../../core/chat.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { isFields } from '../is-fields.ts'
 
 const MAX_DEPTH = 12
@@ -45,7 +46,7 @@ function byType(type: unknown, schema: Fields, { root, depth }: { root: unknown;
 function objectOf(schema: Fields, root: unknown, depth: number): Fields {
   const properties = isFields(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? schema.required.map(String) : []
-  return Object.fromEntries(required.map(name => [name, instance(properties[name] ?? {}, root, depth + 1)]))
+  return Object.fromEntries(required.map(name => [name, instance(ownValue(properties, name) ?? {}, root, depth + 1)]))
 }
 
 function textOf({ format, minLength }: Fields): string {

@@ -2,6 +2,7 @@ import { canonicalArguments } from '../../core/arguments.ts'
 import type { LimitHit, Message, ToolCall } from '../../core/chat.ts'
 import { callsOfTurn, lastAnswer } from '../../core/conversation.ts'
 import { matchesGlob } from '../../core/glob.ts'
+import { ownValue } from '../../core/own-value.ts'
 import type { Limits } from '../../core/policy.ts'
 import type { Guard, Turn } from '../../core/turn.ts'
 
@@ -101,7 +102,7 @@ function breachOf(call: ToolCall, nth: number, counts: Counts, turn: Turn): Brea
 }
 
 function maxOfTool(name: string, limits: Limits, turn: Turn): number {
-  return limits.perTool[name] ?? turn.prompt.tools.get(name)?.maxCallsPerTurn ?? limits.maxCallsPerTool
+  return ownValue(limits.perTool, name) ?? turn.prompt.tools.get(name)?.maxCallsPerTurn ?? limits.maxCallsPerTool
 }
 
 function beyond(count: number, max: number): boolean {

@@ -101,6 +101,15 @@ t.test("a tool's own limits hold where the policy names none", async t => {
   )
 })
 
+t.test('a tool named like what every object inherits has the limits of any other', async t => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
+    t.match((await verdicts({ maxCallsPerTool: 2 }, [distinct(name, 3)])).at(-1), /at most 2 times/, name)
+    const own: Record<string, number> = Object.create(null)
+    own[name] = 1
+    t.match((await verdicts({ perTool: own }, [distinct(name, 2)])).at(-1), /at most 1 times/, name)
+  }
+})
+
 t.test('calls of earlier turns never count', async t => {
   const turn = aTurn({ policy: { ...aPolicy, limits: { ...aPolicy.limits, maxCalls: 1 } } })
   const past: Message[] = [
