@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { endsWithUs } from '../src/cases/ends-with-us.ts'
 
 // Each test starts whole processes, on a machine that may be busy with others.
 t.setTimeout(180_000)
@@ -25,7 +26,9 @@ interface Started {
 /** `loopgate serve` in an own folder, without any variable of ours. */
 function serve(t: Test, cwd: string, ...args: string[]): Started {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(LOOPGATE|OPENAI)_/.test(name)))
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = endsWithUs(
+    spawn(process.execPath, [PROGRAM, 'serve', ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  )
   t.teardown(() => child.kill('SIGKILL'))
   const out: string[] = []
   const err: string[] = []
@@ -107,7 +110,7 @@ t.test('without a file: one command, and a curl line that works', async t => {
   t.notOk(existsSync(join(dir, 'port.tmp')))
   t.equal(await ready(url), 200)
 
-  for (let i = 0; i < 250 && !gateway.stdout().includes('curl'); i++) await pause(20)
+  for (let i = 0; i < 1500 && !gateway.stdout().includes('curl'); i++) await pause(20)
   const line = /^ {2}curl -N (\S+) -H '([^:]+): ([^']+)' -d '([^']+)'$/m.exec(gateway.stdout())
   t.ok(line, gateway.stdout())
   const [, to = '', name = '', value = '', body = ''] = line ?? []
@@ -117,6 +120,7 @@ t.test('without a file: one command, and a curl line that works', async t => {
 
   gateway.child.kill('SIGINT')
   t.equal(await gateway.exit, 0)
+  t.notMatch(gateway.stdout(), /Server listening/, 'it is said once, by server.listening')
   t.match(gateway.stdout(), /"event":"server.stopping","signal":"SIGINT"/)
 })
 
@@ -151,6 +155,13 @@ t.test('exit 4: it cannot listen, or cannot have its store', async t => {
   const dir = t.testdir({ 'gateway.yaml': 'store: { path: file/loopgate.db }\n', file: '' })
   const storeless = serve(t, dir, '--port', '0')
   t.equal(await storeless.exit, 4, storeless.stderr())
+
+  const nowhere = serve(t, t.testdir({ 'gateway.yaml': 'store: { path: /proc/nosuch/l.db }\n' }), '--port', '0')
+  t.equal(await nowhere.exit, 4, nowhere.stderr())
+  t.match(nowhere.stderr(), /^The gateway cannot start: The database \/proc\/nosuch\/l\.db cannot be used: .*\n$/)
+  const keyless = serve(t, t.testdir({ 'gateway.yaml': 'secrets: { key_file: /proc/nosuch/kek }\n' }), '--port', '0')
+  t.equal(await keyless.exit, 4, keyless.stderr())
+  t.match(keyless.stderr(), /^The gateway cannot start: The key file \/proc\/nosuch\/kek cannot be made: .*\n$/)
 })
 
 t.test('SIGTERM: not ready, no new turns, running ones finish, exit 0', async t => {
@@ -160,7 +171,7 @@ t.test('SIGTERM: not ready, no new turns, running ones finish, exit 0', async t 
   const running = chat(url)
   await up.asked
   gateway.child.kill('SIGTERM')
-  for (let i = 0; i < 250 && (await ready(url)) === 200; i++) await pause(20)
+  for (let i = 0; i < 1500 && (await ready(url)) === 200; i++) await pause(20)
   t.equal(await ready(url), 503)
   const refused = await chat(url)
   t.equal(refused.status, 503)
@@ -192,7 +203,7 @@ t.test('a second signal ends everything at once', async t => {
   chat(await gateway.url).catch(() => {})
   await up.asked
   gateway.child.kill('SIGTERM')
-  for (let i = 0; i < 250 && !gateway.stdout().includes('server.stopping'); i++) await pause(20)
+  for (let i = 0; i < 1500 && !gateway.stdout().includes('server.stopping'); i++) await pause(20)
   gateway.child.kill('SIGTERM')
   t.not(await gateway.exit, 0)
 })

@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { link, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { GatewayError } from '../core/errors.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** What a secret belongs to. A sealed text opens only for the very same owner and field. */
 export interface SecretOwner {
@@ -28,10 +30,12 @@ interface Sealed {
 
 /**
  * Opens the key file (32 bytes in base64), or makes it, readable by its owner only. The data keys of tenants are kept
- * inside the sealed texts, so that no table is needed for them and a lost row loses nothing else.
+ * inside the sealed texts, so that no table is needed for them and a lost row loses nothing else. Rejects with
+ * `store_unavailable`, naming the file, when it cannot be read or made, is no key, or is missing although the store
+ * `holdsSecrets` (default false): no other key opens those.
  */
-export async function openVault(keyFile: string): Promise<Vault> {
-  const master = await readOrMake(keyFile)
+export async function openVault(keyFile: string, { holdsSecrets = false } = {}): Promise<Vault> {
+  const master = await readOrMake(keyFile, holdsSecrets)
   const unwrapped = new Map<string, Buffer>()
   const current = new Map<string, { key: Buffer; wrapped: string }>()
 
@@ -76,20 +80,45 @@ export async function openVault(keyFile: string): Promise<Vault> {
   }
 }
 
-async function readOrMake(path: string): Promise<Buffer> {
-  const made = await makeOnce(path)
-  const key = made ?? Buffer.from((await readFile(path, 'utf8')).trim(), 'base64')
-  if (key.length !== 32) throw new Error(`The key file ${path} must hold 32 bytes in base64.`)
-  return key
+async function readOrMake(path: string, holdsSecrets: boolean): Promise<Buffer> {
+  const key = await existingKey(path)
+  if (key !== undefined) return key
+  if (holdsSecrets) {
+    throw unusable(
+      `The key file ${path} is missing, but the store holds secrets that only its key opens; put the file back, or ` +
+        'name it as secrets.key_file.'
+    )
+  }
+  const made = await makeOnce(path).catch((cause: unknown) => {
+    throw unusable(`The key file ${path} cannot be made: ${reasonOf(cause)}; name another as secrets.key_file.`, cause)
+  })
+  return made ?? readOrMake(path, true)
+}
+
+async function existingKey(path: string): Promise<Buffer | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(`The key file ${path} cannot be read: ${reasonOf(cause)}.`, cause)
+  }
+  const key = Buffer.from(text.trim(), 'base64')
+  if (key.length === 32) return key
+  throw unusable(`The key file ${path} must hold 32 bytes in base64; put the right one back.`)
+}
+
+function unusable(sentence: string, cause?: unknown): GatewayError {
+  return new GatewayError('store_unavailable', sentence, { ...(cause !== undefined && { cause }) })
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /** Written beside and linked into place: nobody ever reads half a key, and of two starting at once one wins. */
 async function makeOnce(path: string): Promise<Buffer | undefined> {
-  const existing = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-  })
-  if (existing !== undefined) return undefined
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path), { mode: 0o700 })
   const key = randomBytes(32)
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })

@@ -1,3 +1,4 @@
+import { GatewayError } from '../core/errors.ts'
 import type { ToolRow } from '../stores/contracts.ts'
 import type { ToolDefinition } from './definition.ts'
 import type { EntryFields, ToolSecrets } from './tool-entry.ts'
@@ -21,7 +22,7 @@ export function rowOf(fields: EntryFields, tenant: string, vault: SecretVault): 
   }
 }
 
-/** Throws when the row was sealed with another key file, or is another tool's. */
+/** Throws `store_unavailable` when the row was sealed with another key file, or is another tool's. */
 export function readRow(row: ToolRow, vault: SecretVault): EntryFields {
   const { tenant, name, version, state, createdAt } = row
   try {
@@ -29,6 +30,11 @@ export function readRow(row: ToolRow, vault: SecretVault): EntryFields {
     const definition = JSON.parse(row.definition) as ToolDefinition
     return { definition, version, state, source: 'api', createdAt, secrets }
   } catch (cause) {
-    throw new Error(`The secrets of the tool ${name} of tenant ${tenant} do not open with this key file.`, { cause })
+    throw new GatewayError(
+      'store_unavailable',
+      `The secrets of the tool ${name} of tenant ${tenant} do not open with this key file; name the one they were ` +
+        'sealed with as secrets.key_file.',
+      { cause }
+    )
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
+import { endsWithUs } from '../../src/cases/ends-with-us.ts'
 import { openSqlite } from '../../src/stores/sqlite/open.ts'
 import { sweeper } from '../../src/stores/sweeper.ts'
 import { silent } from '../helper/turn.ts'
@@ -35,6 +36,7 @@ function writer(path: string): { child: ChildProcess; lines: AsyncIterable<strin
   const child = spawn(process.execPath, ['--input-type=module', '-e', program, path], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
+  endsWithUs(child)
   return { child, lines: createInterface({ input: child.stdout }) }
 }
 
@@ -140,7 +142,11 @@ t.test('a file that is no database, or cannot be made, is refused by name', asyn
     code: 'store_unavailable',
     message: /a\.db cannot be used: file is not a database/
   })
-  await t.rejects(openSqlite({ path: join(folder, 'a.db/b.db'), synchronous: 'full' }), { code: 'store_unavailable' })
+  for (const path of [join(folder, 'a.db/b.db'), join(folder, 'a.db/b/c.db'), '/proc/nosuch/deep/l.db']) {
+    await t.rejects(openSqlite({ path, synchronous: 'full' }), { code: 'store_unavailable' }, path)
+  }
+  const deep = await openSqlite({ path: join(folder, 'x/y/z.db'), synchronous: 'full' })
+  await deep.close()
 })
 
 t.test('a failing unit takes nothing with it that was written in the same tick', async t => {
@@ -184,12 +190,13 @@ t.test('the sweeper deletes by age, and stops', async t => {
     view: '{}'
   })
   const patient = sweeper(stores, { sessionTtlMs: 60_000, runTtlMs: 4000, everyMs: 5, log: silent })
-  await new Promise(resolve => setTimeout(resolve, 60))
+  const pause = () => new Promise(resolve => setTimeout(resolve, 5))
+  while ((await stores.turns.get('turn_1')) !== undefined) await pause()
   patient.stop()
-  t.equal(await stores.turns.get('turn_1'), undefined)
   t.ok(await stores.sessions.get('k'), 'what was used of late stays')
   const eager = sweeper(stores, { sessionTtlMs: 1, runTtlMs: 1, everyMs: 5, log: silent })
-  await new Promise(resolve => setTimeout(resolve, 60))
+  while ((await stores.sessions.get('k')) !== undefined) await pause()
   eager.stop()
-  t.equal(await stores.sessions.get('k'), undefined)
+  const swept = await stores.sessions.get('k')
+  t.equal(swept, undefined)
 })

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openVault } from '../../src/stores/vault.ts'
@@ -61,5 +61,33 @@ t.test('each tenant has a data key of its own, found again after a restart', asy
 t.test('a key file that is none is refused', async t => {
   const path = join(t.testdir(), 'kek')
   writeFileSync(path, 'short')
-  await t.rejects(openVault(path), /32 bytes in base64/)
+  await t.rejects(openVault(path), { code: 'store_unavailable', message: /kek must hold 32 bytes in base64/ })
+  await t.rejects(openVault(t.testdirName), { code: 'store_unavailable', message: /cannot be read: EISDIR/ })
+})
+
+t.test('a missing key file is not made anew where the store holds secrets', async t => {
+  const path = join(t.testdir(), 'kek')
+  await t.rejects(openVault(path, { holdsSecrets: true }), {
+    code: 'store_unavailable',
+    message: /kek is missing, but the store holds secrets .*put the file back, or name it as secrets\.key_file\.$/
+  })
+  t.notOk(existsSync(path))
+  await openVault(path)
+  await openVault(path, { holdsSecrets: true })
+})
+
+t.test('a key file that cannot be made is refused by name', async t => {
+  const folder = join(t.testdir({ file: '' }), 'locked')
+  mkdirSync(folder)
+  chmodSync(folder, 0o500)
+  const places = ['/proc/nosuch/deep/kek', join(t.testdirName, 'file/kek')]
+  // Whoever is root writes there all the same.
+  if (process.getuid?.() !== 0) places.push(join(folder, 'kek'))
+  for (const place of places) {
+    await t.rejects(
+      openVault(place),
+      { code: 'store_unavailable', message: /kek cannot be (?:made|read): E[A-Z]+/ },
+      place
+    )
+  }
 })

@@ -1,15 +1,18 @@
 /** Sessions, turns and tools in one SQLite file, by what Node brings: WAL, one process, group commit. */
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../core/errors.ts'
 import type { Stores } from '../contracts.ts'
+import { makeFolder } from '../make-folder.ts'
 import { Engine, type OnStoreError } from './engine.ts'
 import { migrate } from './migrate.ts'
 import { processLock } from './process-lock.ts'
 import { SqliteSessions } from './sessions.ts'
 import { SqliteTools } from './tools.ts'
 import { SqliteTurns } from './turns.ts'
+
+/** A wait for another program's lock holds up the whole process: short, since `Engine` tries again without that. */
+const LOCK_WAIT_MS = 20
 
 export interface SqliteOptions {
   /** The file; it and its folder are made when they are not there. `:memory:`: nothing is kept, for tests and benches. */
@@ -29,6 +32,7 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
   try {
     setUp(db, synchronous)
     await migrate(db)
+    db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
     return storesOn(new Engine(db, onError), release)
   } catch (cause) {
     db.close()
@@ -60,7 +64,7 @@ function open(path: string): { db: DatabaseSync; release: () => void } {
   if (path === ':memory:') return { db: new DatabaseSync(path), release: () => {} }
   let lock: { release(): void } | undefined
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     lock = processLock(path)
     return { db: new DatabaseSync(path, { timeout: 5000 }), release: lock.release }
   } catch (error) {
