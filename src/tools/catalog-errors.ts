@@ -7,6 +7,15 @@ export function noSuchTool(name: string): GatewayError {
   return new GatewayError('not_found', `There is no tool named ${name.slice(0, 64)}.`)
 }
 
+export function noSuchPlace(): GatewayError {
+  return new GatewayError('invalid_request', 'cursor must be a next_cursor of this list.', { param: 'cursor' })
+}
+
+export function noSuchTenant(tenant: string): GatewayError {
+  const message = `No key has the tenant ${tenant.slice(0, 64)}: nobody could use the tool; name the tenant of a key.`
+  return new GatewayError('invalid_request', message, { param: 'tenant' })
+}
+
 export function nameTaken(name: string): GatewayError {
   return new GatewayError('tool_name_taken', `There is a tool named ${name} already; names are equal ignoring case.`, {
     ...{ param: 'name', reason: 'collision' }

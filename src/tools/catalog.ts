@@ -6,7 +6,16 @@ import type { Principal } from '../core/principal.ts'
 import type { Log, Turn } from '../core/turn.ts'
 import type { Egress } from '../egress/guarded-dispatchers.ts'
 import type { Page, ToolRow, ToolStore } from '../stores/contracts.ts'
-import { declaredInFile, nameTaken, noSuchTool, renamed, secretMissing, staleVersion } from './catalog-errors.ts'
+import {
+  declaredInFile,
+  nameTaken,
+  noSuchPlace,
+  noSuchTenant,
+  noSuchTool,
+  renamed,
+  secretMissing,
+  staleVersion
+} from './catalog-errors.ts'
 import type { ToolDefaults, ToolDefinition } from './definition.ts'
 import { type Admitted, admitTool, flagsOf } from './registration.ts'
 import { type SecretScan, secretScan } from './secret-scan.ts'
@@ -25,6 +34,8 @@ export interface CatalogOptions {
   /** Names of the gateway's own tools. */
   readonly reserved: readonly string[]
   readonly defaults?: ToolDefaults
+  /** Those there are; absent: any. */
+  readonly tenants?: ReadonlySet<string>
   readonly log: Log
   /** A call was refused by the egress guard. */
   readonly onBlocked?: () => void
@@ -105,6 +116,13 @@ export async function catalog(options: CatalogOptions): Promise<Catalog> {
     return entry
   }
 
+  /** Credentials cannot be read back: who sends none, keeps the one there is. */
+  const keptAuth = (principal: Principal, name: string, body: { readonly tenant?: unknown }) => {
+    const tenant = isAdmin(principal) && typeof body.tenant === 'string' ? body.tenant : principal.tenant
+    const before = shelf.find(tenant, name)
+    return before?.definition.name === name && { auth: before.definition.auth }
+  }
+
   return {
     toolsFor: (principal, attached = {}) => shelf.toolsFor(principal, attached),
     names: () => shelf.names(),
@@ -112,6 +130,7 @@ export async function catalog(options: CatalogOptions): Promise<Catalog> {
     list(principal, { limit, cursor }) {
       const seen = shelf.of(principal.tenant).filter(entry => isSeen(principal, entry))
       const from = cursor === undefined ? 0 : seen.findIndex(({ definition }) => definition.name === cursor) + 1
+      if (cursor !== undefined && from === 0) throw noSuchPlace()
       const some = seen.slice(from, from + limit)
       const last = from + limit < seen.length ? some.at(-1)?.definition.name : undefined
       const data = some.map(entry => toolView(entry, mayManage(principal) ? 'full' : 'user'))
@@ -126,7 +145,7 @@ export async function catalog(options: CatalogOptions): Promise<Catalog> {
 
     async register(principal, body) {
       const admitted = admitTool(body, isAdmin(principal) ? 'admin' : 'tool-admin', options)
-      const tenant = tenantOf(principal, admitted)
+      const tenant = tenantOf(principal, admitted.tenant, options)
       const { definition, secrets } = admitted
       if (shelf.find(tenant, definition.name) !== undefined) throw nameTaken(definition.name)
       if (definition.auth.type !== 'none' && secrets.auth === undefined) throw secretMissing()
@@ -137,10 +156,11 @@ export async function catalog(options: CatalogOptions): Promise<Catalog> {
     },
 
     async replace(principal, name, body, ifMatch) {
-      const named = typeof body === 'object' && body !== null ? { name, ...body } : body
+      const named =
+        typeof body === 'object' && body !== null ? { name, ...keptAuth(principal, name, body), ...body } : body
       const admitted = admitTool(named, isAdmin(principal) ? 'admin' : 'tool-admin', options)
       const { definition } = admitted
-      const tenant = tenantOf(principal, admitted)
+      const tenant = tenantOf(principal, admitted.tenant, options)
       const before = shelf.find(tenant, name)
       if (before?.definition.name !== name) throw noSuchTool(name)
       if (definition.name !== before.definition.name) throw renamed(before)
@@ -228,9 +248,12 @@ function stateAfter(principal: Principal, before: ToolEntry, definition: ToolDef
   return moved || before.state === 'pending_verification' ? 'pending_verification' : 'active'
 }
 
-function tenantOf(principal: Principal, { tenant }: Admitted): string {
+function tenantOf(principal: Principal, tenant: string | undefined, { tenants }: CatalogOptions): string {
   if (tenant === undefined || tenant === principal.tenant) return principal.tenant
-  if (isAdmin(principal)) return tenant
+  if (isAdmin(principal)) {
+    if (tenants?.has(tenant) === false) throw noSuchTenant(tenant)
+    return tenant
+  }
   throw new GatewayError('role_required', 'Only the role admin may name another tenant.', { param: 'tenant' })
 }
 

@@ -1,7 +1,6 @@
-import { GatewayError } from '../core/errors.ts'
 import { type JudgeOptions, judge } from '../egress/judge.ts'
 import type { ToolDefaults } from './definition.ts'
-import { admitTool } from './registration.ts'
+import { toolFaults } from './registration.ts'
 
 export interface FileAdmissionOptions {
   readonly egress: Omit<JudgeOptions, 'listening'>
@@ -18,19 +17,16 @@ export interface ToolProblem {
   readonly message: string
 }
 
-/** Checks the tools of the file as a registration would be, before anything is started. At most one problem a tool. */
+/** Checks the tools of the file as a registration would be, before anything is started. */
 export function fileToolProblems(tools: readonly unknown[], options: FileAdmissionOptions): ToolProblem[] {
   const { url } = judge(options.egress)
   const egress = { policies: Object.keys(options.egress.policies), judgeUrl: url }
-  return tools.flatMap((tool, index): ToolProblem[] => {
-    try {
-      admitTool(tool, 'file', { egress, reserved: options.reserved, defaults: options.defaults })
-      return []
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error
-      const { param = '' } = error.detail
-      const sentence = error.message.startsWith(`${param} `) ? error.message.slice(param.length + 1) : error.message
-      return [{ index, param, message: sentence.replace(/\.$/, '') }]
-    }
-  })
+  return tools.flatMap((tool, index) =>
+    toolFaults(tool, 'file', { egress, reserved: options.reserved, defaults: options.defaults }).map(
+      ({ message, detail: { param = '' } }): ToolProblem => {
+        const sentence = message.startsWith(`${param} `) ? message.slice(param.length + 1) : message
+        return { index, param, message: sentence.replace(/\.$/, '') }
+      }
+    )
+  )
 }

@@ -39,21 +39,55 @@ const APPROVAL = 'request_approval'
 export function admitTool(body: unknown, declarer: Declarer, options: AdmissionOptions): Admitted {
   const parsed = toolBody.safeParse(body)
   if (!parsed.success) throw malformed(parsed.error.issues[0])
-  const { signing, tenant, auth } = parsed.data
+  const { signing, tenant } = parsed.data
   const definition = completeDefinition(cleaned(parsed.data), options.defaults ?? {})
-  admitName(definition.name, options.reserved)
-  admitPolicy(definition, declarer, options.egress)
-  admitUrl(definition, options.egress)
-  admitHeaders(definition, auth !== undefined && 'secret' in auth ? auth.secret : undefined)
-  admitTexts(definition)
-  admitSchemas(definition, declarer)
-  admitSigning(signing?.secret, declarer)
-  const secret = auth !== undefined && 'secret' in auth ? auth.secret : undefined
+  const secret = credentialIn(parsed.data)
+  for (const rule of rules(parsed.data, definition, { declarer, options })) rule()
   return {
     definition,
     secrets: { ...(secret !== undefined && { auth: secret }), ...(signing && { signing: signing.secret }) },
     ...(tenant !== undefined && { tenant })
   }
+}
+
+/** Everything that `admitTool` would throw for, one after the other. */
+export function toolFaults(body: unknown, declarer: Declarer, options: AdmissionOptions): readonly GatewayError[] {
+  const parsed = toolBody.safeParse(body)
+  if (!parsed.success) return parsed.error.issues.map(malformed)
+  const definition = completeDefinition(cleaned(parsed.data), options.defaults ?? {})
+  return rules(parsed.data, definition, { declarer, options }).flatMap(rule => {
+    try {
+      rule()
+      return []
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      return [error]
+    }
+  })
+}
+
+interface Admission {
+  readonly declarer: Declarer
+  readonly options: AdmissionOptions
+}
+
+/** Each throws when the tool breaks it. */
+function rules(body: ToolBody, definition: ToolDefinition, { declarer, options }: Admission): readonly (() => void)[] {
+  return [
+    () => admitName(definition.name, options.reserved),
+    () => admitPolicy(definition, declarer, options.egress),
+    () => admitUrl(definition, declarer, options.egress),
+    () => admitHeaders(definition, credentialIn(body)),
+    () => admitText(definition, 'title'),
+    () => admitText(definition, 'description'),
+    () => admitSchemaOf(definition, 'input_schema', declarer),
+    () => admitSchemaOf(definition, 'output_schema', declarer),
+    () => admitSigning(body.signing?.secret, declarer)
+  ]
+}
+
+function credentialIn({ auth }: ToolBody): string | undefined {
+  return auth !== undefined && 'secret' in auth ? auth.secret : undefined
 }
 
 /** What people should look at before they trust the tool. */
@@ -101,9 +135,7 @@ function admitName(name: string, reserved: readonly string[]): void {
 
 function admitPolicy({ endpoint }: ToolDefinition, declarer: Declarer, egress: AdmissionOptions['egress']): void {
   const param = 'endpoint.egress_policy'
-  const known =
-    egress.policies.includes(endpoint.egress_policy) || (declarer === 'file' && endpoint.egress_policy === 'demo')
-  if (!known) {
+  if (!hasPolicy(endpoint, declarer, egress)) {
     const names = egress.policies.join(', ')
     throw rejected('egress_policy', param, `There is no egress policy ${endpoint.egress_policy}; there are ${names}.`)
   }
@@ -114,29 +146,35 @@ function admitPolicy({ endpoint }: ToolDefinition, declarer: Declarer, egress: A
   }
 }
 
-function admitUrl({ endpoint }: ToolDefinition, egress: AdmissionOptions['egress']): void {
+function hasPolicy(
+  { egress_policy }: ToolDefinition['endpoint'],
+  declarer: Declarer,
+  { policies }: AdmissionOptions['egress']
+): boolean {
+  return policies.includes(egress_policy) || (declarer === 'file' && egress_policy === 'demo')
+}
+
+function admitUrl({ endpoint }: ToolDefinition, declarer: Declarer, egress: AdmissionOptions['egress']): void {
+  // Without a policy there is no rule to judge by; that it is missing is said already.
+  if (!hasPolicy(endpoint, declarer, egress)) return
   const refusal = egress.judgeUrl(endpoint.url, endpoint.egress_policy)
   if (refusal === undefined) return
   const { reason, message } = refusal
   throw new GatewayError('tool_url_rejected', `endpoint.url ${message}.`, { param: 'endpoint.url', reason })
 }
 
-function admitTexts(definition: ToolDefinition): void {
-  for (const param of ['title', 'description'] as const) {
-    if ((definition[param] ?? '').length <= MAX_TEXT) continue
-    throw rejected('text_length', param, `${param} must have at most ${MAX_TEXT} characters.`)
-  }
+function admitText(definition: ToolDefinition, param: 'title' | 'description'): void {
+  if ((definition[param] ?? '').length <= MAX_TEXT) return
+  throw rejected('text_length', param, `${param} must have at most ${MAX_TEXT} characters.`)
 }
 
-function admitSchemas(definition: ToolDefinition, declarer: Declarer): void {
-  for (const param of ['input_schema', 'output_schema'] as const) {
-    const schema = definition[param]
-    if (schema === undefined) continue
-    admitSchema(schema, param)
-    // A file may have thousands of tools; theirs are compiled when they are first called.
-    if (declarer === 'file' || isCheckable(schema)) continue
-    throw new GatewayError('schema_rejected', `${param} cannot be compiled.`, { param, reason: 'schema_invalid' })
-  }
+function admitSchemaOf(definition: ToolDefinition, param: 'input_schema' | 'output_schema', declarer: Declarer): void {
+  const schema = definition[param]
+  if (schema === undefined) return
+  admitSchema(schema, param)
+  // A file may have thousands of tools; theirs are compiled when they are first called.
+  if (declarer === 'file' || isCheckable(schema)) return
+  throw new GatewayError('schema_rejected', `${param} cannot be compiled.`, { param, reason: 'schema_invalid' })
 }
 
 function admitSigning(secret: string | undefined, declarer: Declarer): void {

@@ -204,6 +204,28 @@ t.test('tools of the file keep the rules of every registration', async t => {
     /^gateway.yaml:7 tools\[3\].limitz: is not an option \(did you mean limits\?\)/,
     /^gateway.yaml:7 tools\[3\].endpoint.url: /
   ])
+  const many = `tools:
+  - name: "a b"
+    title: ${'x'.repeat(1025)}
+    input_schema: { type: 5 }
+    output_schema: { $ref: "#" }
+    signing: { secret: whsec_x }
+    endpoint:
+      url: "http://tools.example.com/a"
+      headers: { host: x }
+  - { name: loopgate_b, endpoint: { url: "http://tools.example.com/b", egress_policy: nosuch } }
+`
+  t.match(errors(t, many), [
+    /^gateway.yaml:2 tools\[0\].name: must be 1 to 63 of/,
+    /^gateway.yaml:3 tools\[0\].title: must have at most 1024 characters/,
+    /^gateway.yaml:4 tools\[0\].input_schema: is not a JSON Schema/,
+    /^gateway.yaml:5 tools\[0\].output_schema: has a reference that leads back to itself/,
+    /^gateway.yaml:6 tools\[0\].signing.secret: must be whsec_/,
+    /^gateway.yaml:8 tools\[0\].endpoint.url: must be https/,
+    /^gateway.yaml:9 tools\[0\].endpoint.headers.host: is a header that only the gateway may set/,
+    /^gateway.yaml:10 tools\[1\].name: .*reserved/,
+    /^gateway.yaml:10 tools\[1\].endpoint.egress_policy: There is no egress policy nosuch/
+  ])
   t.match(errors(t, 'tool_defaults: { endpoint: { url: x } }'), [/tool_defaults.endpoint.url: is not an option/])
 })
 

@@ -162,10 +162,46 @@ t.test('a credential stays with the address it was given for', async t => {
   await t.rejects(tools.replace(admin, 'x', named('x', header)), again)
   t.match(await tools.replace(admin, 'x', named('x', { auth, endpoint: elsewhere })), { version: 3 })
   t.match(
-    await tools.replace(admin, 'x', named('x', { endpoint: { url } })),
+    await tools.replace(admin, 'x', named('x', { endpoint: { url }, auth: { type: 'none' } })),
     { version: 4 },
     'no credential, none to lose'
   )
+})
+
+t.test('who gives no auth keeps the credential there is', async t => {
+  const endpoint = await anEndpoint(answering(204))
+  t.teardown(() => endpoint.close())
+  const tools = await aCatalog(t)
+  const place = { url: endpoint.url, egress_policy: 'internal' }
+  const sent = async () => {
+    await callOf(tools.toolsFor(user).get('x'))
+    return endpoint.requests.at(-1)?.headers['x-key']
+  }
+  await tools.register(admin, named('x', { endpoint: place, auth: { type: 'header', name: 'x-key', secret: 'abc' } }))
+  await tools.replace(admin, 'x', named('x', { endpoint: place, title: 'X' }))
+  t.equal(await sent(), 'abc')
+  const doubled = named('x', { endpoint: { ...place, headers: { 'X-Key': 'y' } } })
+  await t.rejects(tools.replace(admin, 'x', doubled), like({ detail: { reason: 'header_invalid' } }))
+  const moved = named('x', { endpoint: { ...place, url: `${endpoint.url}other` } })
+  await t.rejects(
+    tools.replace(admin, 'x', moved),
+    like({ code: 'credential_must_be_resupplied', detail: { reason: 'credential_must_be_resupplied' } })
+  )
+  await tools.replace(admin, 'x', named('x', { endpoint: place, auth: { type: 'none' } }))
+  t.equal(await sent(), undefined)
+  t.match(await tools.replace(admin, 'x', moved), { version: 4 }, 'nothing is left to be given again')
+})
+
+t.test('a tool goes to a tenant that there is, or nowhere', async t => {
+  const tools = await aCatalog(t, { tenants: new Set(['default', 'a', 'b']) })
+  const elsewhere = named('x', { tenant: 'b' })
+  await t.rejects(tools.register(keeper, elsewhere), like({ code: 'role_required', detail: { param: 'tenant' } }))
+  await tools.register(admin, elsewhere)
+  t.ok(tools.toolsFor({ ...user, tenant: 'b' }).has('x'))
+  t.notOk(tools.toolsFor(user).has('x'))
+  const unknown = like({ code: 'invalid_request', detail: { param: 'tenant' } })
+  await t.rejects(tools.register(admin, named('y', { tenant: 'nosuch' })), unknown)
+  await t.rejects(tools.replace(admin, 'x', named('x', { tenant: 'nosuch' })), unknown)
 })
 
 t.test('an endpoint that is gone for good takes its tool out until somebody changes it', async t => {
@@ -210,6 +246,10 @@ t.test('lists are paged', async t => {
     ['c']
   )
   t.equal(last.nextCursor, undefined)
+  t.throws(() => tools.list(user, { limit: 2, cursor: 'nosuch' }), {
+    code: 'invalid_request',
+    detail: { param: 'cursor' }
+  })
 })
 
 t.test('tool_defaults hold where a tool says nothing', async t => {
