@@ -34,7 +34,9 @@ export type Exchange =
   | { readonly kind: 'timeout'; readonly sent: boolean }
   /** The connection broke before an answer began. */
   | { readonly kind: 'reset' }
-  /** What came is no HTTP, or not all of what was announced. */
+  /** The connection broke within an answer that had begun. */
+  | { readonly kind: 'broken' }
+  /** What came is no HTTP. */
   | { readonly kind: 'malformed' }
 
 /** Of answers that mean failure no more is read: their message is short or of no use. */
@@ -114,8 +116,9 @@ class Exchanging implements Dispatcher.DispatchHandler {
     if (!this.#sent) return { kind: error instanceof EgressRefused ? 'refused' : 'unreachable' }
     // The status of a failure says all; the rest of its body is not missed.
     if (this.#status >= 300) return this.#answer(true)
-    if (this.#status > 0 || isMalformed(error)) return { kind: 'malformed' }
-    return { kind: 'reset' }
+    if (this.#status > 0 && isEndTooSoon(error)) return { kind: 'broken' }
+    if (isMalformed(error)) return { kind: 'malformed' }
+    return { kind: this.#status > 0 ? 'broken' : 'reset' }
   }
 
   #expire(): void {
@@ -142,9 +145,17 @@ class Exchanging implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Also what is said of a head with two lengths. */
+const TOO_SHORT = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+
+/** The body stopped before the length it announced, or in the midst of its chunks. */
+function isEndTooSoon(error: Error & { code?: unknown }): boolean {
+  return error.code === TOO_SHORT || error.message.includes('Invalid EOF state')
+}
+
 function isMalformed(error: Error & { code?: unknown }): boolean {
   const code = typeof error.code === 'string' ? error.code : ''
-  const known = ['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE']
+  const known = ['UND_ERR_HEADERS_OVERFLOW', TOO_SHORT, 'UND_ERR_RES_EXCEEDED_MAX_SIZE']
   // Not every error of the parser has a code.
   return error.name === 'HTTPParserError' || known.includes(code) || /^bad (?:upgrade|response)/.test(error.message)
 }

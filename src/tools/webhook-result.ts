@@ -34,13 +34,14 @@ export function webhookResult(exchange: Exchange, reading: Reading): Outcome {
     case 'unreachable':
       return failed('tool_unreachable', `The tool ${name} is not reachable.`)
     case 'timeout': {
-      const unknown = exchange.sent && annotations.read_only !== true ? ' Its outcome is unknown.' : ''
-      return failed('tool_timeout', `The tool ${name} timed out.${unknown}`)
+      const more = exchange.sent && annotations.read_only !== true ? ' Its outcome is unknown.' : ''
+      return failed('tool_timeout', `The tool ${name} timed out.${more}`)
     }
-    case 'reset': {
-      const content = `The tool ${name} broke off; its outcome is unknown; check before repeating.`
-      return { content, status: 'unknown', code: 'tool_outcome_unknown' }
-    }
+    case 'reset':
+      return unknown(name)
+    case 'broken':
+      // A tool that changes nothing has no outcome to be unsure of.
+      return annotations.read_only === true ? generic('tool_bad_response', name) : unknown(name)
     case 'malformed':
       return generic('tool_bad_response', name)
   }
@@ -131,6 +132,11 @@ function told(code: string, message: string | undefined, { definition, secrets }
 
 function generic(code: string, name: string): Outcome {
   return failed(code, `The tool ${name} failed.`)
+}
+
+function unknown(name: string): Outcome {
+  const content = `The tool ${name} broke off; its outcome is unknown; check before repeating.`
+  return { content, status: 'unknown', code: 'tool_outcome_unknown' }
 }
 
 function failed(code: string, content: string): Outcome {

@@ -54,6 +54,7 @@ function flood(socket: Socket, what: Buffer | string): void {
 
 t.test('what a hostile endpoint may do, and what comes of it', async t => {
   const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  const unknown = { code: 'tool_outcome_unknown', status: 'unknown' }
   const rows: readonly [string, (socket: Socket) => void, object, object?][] = [
     [
       'a drip of bytes ends at the deadline',
@@ -114,7 +115,29 @@ t.test('what a hostile endpoint may do, and what comes of it', async t => {
       s => s.write(`${head(text, 'content-length: 3', 'content-length: 5')}abcde`),
       { code: 'tool_bad_response' }
     ],
-    ['a body that is too short', s => s.end(`${head(text, 'content-length: 50')}abc`), { code: 'tool_bad_response' }],
+    ['a body that is too short', s => s.end(`${head(text, 'content-length: 50')}abc`), unknown],
+    [
+      'a body that is too short, of a connection that ends',
+      s => s.end(`${head(text, 'content-length: 50', 'connection: close')}abc`),
+      unknown
+    ],
+    ['chunks that stop', s => s.end(`${head(text, 'transfer-encoding: chunked')}3\r\nabc\r\n`), unknown],
+    [
+      'chunks that stop, of a connection that ends',
+      s => s.end(`${head(text, 'transfer-encoding: chunked', 'connection: close')}3\r\nabc\r\n`),
+      unknown
+    ],
+    [
+      'a reset within the body',
+      s => s.write(`${head(json, 'content-length: 50')}[1`, () => setTimeout(() => s.resetAndDestroy(), 30)),
+      unknown
+    ],
+    [
+      'a body of a read-only tool that is too short',
+      s => s.end(`${head(text, 'content-length: 50')}abc`),
+      { code: 'tool_bad_response', status: 'error' },
+      { annotations: { read_only: true } }
+    ],
     ['no HTTP', s => s.end('SSH-2.0-OpenSSH_9.2\r\n'), { code: 'tool_bad_response' }],
     [
       'a reset after the request',
@@ -128,7 +151,7 @@ t.test('what a hostile endpoint may do, and what comes of it', async t => {
     const { call } = aWebhook(server.url, { ...body, endpoint: { timeout_ms: 300 } }, { egress })
     const started = performance.now()
     t.match(await call(), expected, name)
-    t.ok(performance.now() - started < 1300, `${name}: at the deadline at the latest`)
+    t.ok(performance.now() - started < 10_000, `${name}: ends by the deadline, not by the endpoint`)
     await until(() => server.closed() === 1)
     server.close()
   }
@@ -172,14 +195,12 @@ t.test('the client leaves: the call is aborted', async t => {
 
 t.test('the client leaves: a call that changes something is finished, and the turn ends at once', async t => {
   let finished = false
-  const endpoint = await anEndpoint(response => {
-    setTimeout(
-      () =>
-        response.writeHead(204).end(() => {
-          finished = true
-        }),
-      200
-    )
+  const mayAnswer = Promise.withResolvers<void>()
+  const endpoint = await anEndpoint(async response => {
+    await mayAnswer.promise
+    response.writeHead(204).end(() => {
+      finished = true
+    })
   })
   t.teardown(() => endpoint.close())
   const leaving = new AbortController()
@@ -187,10 +208,9 @@ t.test('the client leaves: a call that changes something is finished, and the tu
   t.equal(definition.endpoint.on_disconnect, 'finish')
   const calling = call('{}', { signal: leaving.signal })
   await until(() => endpoint.requests.length === 1)
-  const started = performance.now()
   leaving.abort(new Error('gone'))
-  await t.rejects(calling, { message: 'gone' })
-  t.ok(performance.now() - started < 100)
+  await t.rejects(calling, { message: 'gone' }, 'before the tool has answered')
+  mayAnswer.resolve()
   await until(() => finished)
   t.equal(endpoint.aborted(), 0)
 })
@@ -221,9 +241,9 @@ t.test('many secrets are looked for in one pass', async t => {
 })
 
 async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 1000
+  const end = Date.now() + 10_000
   while (!condition()) {
-    if (Date.now() > end) throw new Error('it did not come within 1 s')
+    if (Date.now() > end) throw new Error('it did not come within 10 s')
     await new Promise(done => setTimeout(done, 5))
   }
 }
