@@ -6,7 +6,7 @@ const connectMs = ms(1, 600_000).describe('Longest time to open a connection, in
 const firstByteMs = ms(1, 3_600_000).describe('Longest wait for the first byte of an answer, in ms.')
 const idleMs = ms(1, 3_600_000).describe('Longest silence between two pieces of an answer, in ms.')
 const maxRetries = z.int().min(0).max(20).describe('Attempts after the first, before anything was shown to the client.')
-const minMs = ms(0, 600_000).describe('Longest first wait in ms; it doubles from attempt to attempt (full jitter).')
+const minMs = ms(0, 600_000).describe('Shortest wait in ms; the longest possible doubles from it, attempt by attempt.')
 const maxMs = ms(0, 600_000).describe('Longest wait between attempts in ms.')
 
 const provider = z.strictObject({
