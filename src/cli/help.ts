@@ -6,6 +6,7 @@ and limits the tools and returns one answer.
   loopgate check    check a configuration file and show what comes of it
   loopgate cases    play recorded cases against a really started gateway
   loopgate help <command>
+  loopgate --version
 
 First steps, without any key or file:
 

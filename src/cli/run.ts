@@ -9,6 +9,8 @@ import { UsageError } from './usage-error.ts'
 
 /** What the command line needs of its process. */
 export interface Process extends Output {
+  /** Of this package. */
+  readonly version: string
   /** Starts the gateway; resolves to 0 once it listens, else to the exit code. */
   readonly start: (options: Start) => Promise<number>
 }
@@ -28,11 +30,17 @@ export async function run(args: readonly string[], output: Process): Promise<num
 async function dispatch([command, ...args]: readonly string[], output: Process): Promise<number> {
   if (command === undefined) throw new UsageError(`Which command? There are ${COMMANDS.join(', ')}.`)
   if (command === 'help' || command === '--help' || command === '-h') return teach(args[0], output)
+  if (command === '--version' || command === '-v') return tell(output.version, output)
   if (args.includes('--help') || args.includes('-h')) return teach(command, output)
   if (command === 'serve') return serve(args, output.start)
   if (command === 'check') return check(args, output)
   if (command === 'cases') return cases(args)
   throw unknown(command)
+}
+
+function tell(text: string, { out }: Output): number {
+  out(`${text}\n`)
+  return 0
 }
 
 function teach(command: string | undefined, { out }: Output): number {

@@ -6,6 +6,7 @@ async function loopgate(...args: string[]) {
   const err: string[] = []
   const started: object[] = []
   const code = await run(args, {
+    version: '1.2.3',
     out: text => void out.push(text),
     err: text => void err.push(text),
     start: async options => started.push(options) - 1
@@ -18,6 +19,11 @@ t.test('help teaches', async t => {
   t.match(await loopgate('--help'), { code: 0, out: /First steps/ })
   t.match(await loopgate('help', 'serve'), { code: 0, out: /--port-file/ })
   t.match(await loopgate('check', '--help'), { code: 0, out: /^loopgate check/ })
+})
+
+t.test('--version tells the version of the package', async t => {
+  t.strictSame(await loopgate('--version'), { code: 0, out: '1.2.3\n', err: '', started: [] })
+  t.match(await loopgate('help'), { out: /loopgate --version/ })
 })
 
 t.test('wrong usage: exit 2, and a way on', async t => {
