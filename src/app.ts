@@ -186,7 +186,8 @@ interface CatalogParts {
 async function catalogFor(config: Config, { stores, egress, log, metrics }: CatalogParts): Promise<Catalog> {
   const made = await catalog({
     store: stores.tools,
-    vault: await openVault(config.secrets.key_file),
+    vault: await openVault(config.secrets.key_file, { holdsSecrets: (await stores.tools.tenants()).length > 0 }),
+    tenants: new Set(['default', ...config.keys.map(({ tenant }) => tenant)]),
     egress,
     reserved: [config.tool_search.tool_name],
     defaults: toolDefaults.parse(config.tool_defaults),
