@@ -1,9 +1,12 @@
+import { globSync, readFileSync } from 'node:fs'
 import { ERRORS } from '../../src/core/errors.ts'
 
-/** docs/reference/errors.md: the codes a client can meet. */
+/** docs/reference/errors.md: the codes a client can meet, which are those that something in src/ names. */
 export function errorsPage(): string {
+  const product = globSync('src/**/*.ts', { exclude: ['src/core/errors.ts', 'src/{cases,bench,laws}/**'] })
+  const source = product.map(file => readFileSync(file, 'utf8')).join('\n')
   const rows = Object.entries(ERRORS)
-    .filter(([code]) => code !== 'client_closed')
+    .filter(([code]) => code !== 'client_closed' && source.includes(`'${code}'`))
     .map(([code, row]) => {
       const retry = 'retry' in row ? String(row.retry) : '–'
       return `| \`${code}\` | ${row.status} | \`${row.openai}\` | ${retry} |`
