@@ -1,8 +1,9 @@
 /**
- * Is the runner itself to be trusted? Every case is played once; then each of its expected values is made wrong, one at a
- * time, and the case is judged again on what was seen. A wrong value that passes has survived.
+ * Is the runner itself to be trusted? Every case is played once; then each of its expected values is made wrong, one
+ * at a time, and the case is judged again on what was seen. A wrong value that passes has survived.
  *
- *     npm run cases:mutate [-- --kinds wire,loop,tool-search] [--folder test/cases] [--only 003,010] [--sample N] [--seed S] [--json]
+ *     npm run cases:mutate [-- --kinds wire,loop,tool-search] [--folder test/cases] [--only 003,010]
+ *       [--sample N] [--seed S] [--json]
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -138,7 +138,10 @@ export interface ToolStore {
   list(tenant: string): Promise<readonly ToolRow[]>
   tenants(): Promise<readonly string[]>
   get(tenant: string, name: string): Promise<ToolRow | undefined>
-  /** Compare-and-set on the version before (0 = none, ignoring case). Rejects with `tool_name_taken` or `version_conflict`. */
+  /**
+   * Compare-and-set on the version before (0 = none, ignoring case). Rejects with `tool_name_taken` or
+   * `version_conflict`.
+   */
   put(row: ToolRow, previousVersion: number): Promise<void>
   setState(tenant: string, name: string, state: ToolRow['state']): Promise<void>
 }

@@ -46,7 +46,7 @@ function argument(name: string, schema: Fields, { found, required, root }: Searc
   return date ?? found.phrase(name) ?? (required ? found.text : undefined)
 }
 
-/** What stands in a text, each number and phrase given out once, and a value of an enum again only for want of another. */
+/** What stands in a text, each number and phrase given out once; a value of an enum again only for want of another. */
 class Findings {
   readonly text: string
   readonly words: ReadonlySet<string>
