@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { errorBody } from '../dialects/openai-chat/errors.ts'
+import { discardBody } from './discard-body.ts'
 import { type Finding, invalidInput } from './invalid-input.ts'
 
 /** Seconds after which to come back where the error does not say. */
@@ -10,10 +11,15 @@ const RETRY_AFTER_S = 1
  * Any error of any route → status, headers and an OpenAI-shaped body (contract §12). What we did not expect is logged
  * with its cause and shown as `internal`.
  */
-export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function errorHandler(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply
+): FastifyReply | Promise<FastifyReply> {
   const error = fromFastify(thrown)
   if (error.code === 'internal')
     request.log.error({ event: 'request.failed', request_id: request.id, err: error.cause ?? error }, error.message)
+  if (error.code === 'request_too_large') return discardBody(request.raw).then(() => sendError(reply, error))
   return sendError(reply, error)
 }
 
@@ -43,10 +49,11 @@ function fromFastify(thrown: unknown): GatewayError {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new GatewayError('request_too_large', 'The body is larger than server.body_limit_bytes allows.')
   }
-  if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY')
-    return new GatewayError('invalid_request', 'The body is empty; it must be JSON.')
-  if (statusCode === 400 && thrown instanceof SyntaxError) {
-    return new GatewayError('invalid_request', 'The body is not valid JSON.')
+  if (code === 'FST_ERR_BAD_URL') {
+    return new GatewayError('invalid_request', 'The path cannot be read: % must be followed by two hexadecimal digits.')
+  }
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') {
+    return new GatewayError('not_found', 'There is no such path: a part of it is longer than any name.')
   }
   if (statusCode >= 400 && statusCode < 500) return new GatewayError('invalid_request', `${thrown.message}.`)
   return asGatewayError(thrown)

@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { GatewayError } from '../core/errors.ts'
 import { ulid } from '../core/ids.ts'
 import { errorHandler, sendError } from './error-handler.ts'
+import { jsonBodies } from './json-bodies.ts'
 
 const REQUEST_ID = /^[\w.-]{1,128}$/
 
@@ -12,7 +13,7 @@ const REQUEST_ID = /^[\w.-]{1,128}$/
  */
 export function groundRules(app: FastifyInstance): void {
   const routes: { readonly path: RegExp; readonly method: string }[] = []
-  app.removeContentTypeParser('text/plain')
+  jsonBodies(app)
   app.setGenReqId(({ headers }) => {
     const given = headers['x-request-id']
     return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${ulid()}`
