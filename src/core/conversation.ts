@@ -1,11 +1,13 @@
 import type { AssistantMessage, Message, ToolCall } from './chat.ts'
 import type { Turn } from './turn.ts'
 
-/** The messages after the turn's question: its rounds so far. */
+/**
+ * The messages after the turn's question: its rounds so far. All of them where the question is not found: limits are
+ * counted by these, and then rather hold too early than never.
+ */
 export function messagesOfTurn(turn: Turn): readonly Message[] {
   const { messages } = turn.prompt
-  const at = messages.findLastIndex(message => message.id === turn.question)
-  return at === -1 ? [] : messages.slice(at + 1)
+  return messages.slice(messages.findLastIndex(message => message.id === turn.question) + 1)
 }
 
 /** Every call the model made in this turn, in order, whether it ran or was refused (contract §4.3). */

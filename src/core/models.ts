@@ -13,6 +13,8 @@ export interface Models {
 export interface Target {
   readonly provider: string
   readonly model: string
+  /** Kind of the provider, where that is known: `openai`, `sim`. */
+  readonly kind?: string
 }
 
 export interface ListedModel {

@@ -44,14 +44,14 @@ function withoutScript({ loopgate_script: _sent, ...others }: Fields): Fields {
   return others
 }
 
-/** Several choices have no meaning in a loop on the server (W13). */
-export function refuseManyChoices({ n }: Fields, gatewayTools: number): void {
-  if (typeof n !== 'number' || n <= 1 || gatewayTools === 0) return
-  throw new GatewayError(
-    'invalid_request',
-    'n must be 1 while gateway tools are offered; loopgate.tools: [] offers none.',
-    {
-      param: 'n'
-    }
-  )
+/** Several choices have no meaning in a loop on the server (W13), and only providers of kind openai make them. */
+export function refuseManyChoices({ n }: Fields, { name, target }: AskedModel, gatewayTools: number): void {
+  if (typeof n !== 'number' || n <= 1) return
+  const { kind = 'openai' } = target
+  if (kind !== 'openai') throw mustBeOne(`for the model ${name}: its provider is of kind ${kind}`)
+  if (gatewayTools > 0) throw mustBeOne('while gateway tools are offered; loopgate.tools: [] offers none')
+}
+
+function mustBeOne(why: string): GatewayError {
+  return new GatewayError('invalid_request', `n must be 1 ${why}.`, { param: 'n' })
 }

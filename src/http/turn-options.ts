@@ -93,9 +93,20 @@ function badHeader(name: string, rule: string): GatewayError {
   return new GatewayError('invalid_request', `The header x-loopgate-${name} ${rule}.`, { param: `x-loopgate-${name}` })
 }
 
+/** Fields of later versions, each with the value that asks for nothing but what is done anyway. */
+const LATER = [
+  ['tool_execution', 'auto'],
+  ['approvals', 'auto'],
+  ['structured_output', undefined],
+  ['cache', 'off'],
+  ['resumable', false]
+] as const
+
 function refuseWhatIsNotThere(all: LoopgateBody): void {
-  const later = ['tool_execution', 'approvals', 'structured_output', 'cache', 'resumable'] as const
-  for (const field of later) if (all[field] !== undefined) throw notThere(field)
+  for (const [field, ordinary] of LATER) {
+    const value = all[field]
+    if (value !== undefined && value !== ordinary) throw notThere(field)
+  }
   const search = typeof all.tool_search === 'object' ? all.tool_search.mode : all.tool_search
   if (search === 'preselect') throw notThere('tool_search', 'preselect')
   if (typeof all.memory === 'object' && all.memory.branch !== undefined) throw notThere('memory.branch')

@@ -13,6 +13,7 @@ export interface ByNameOptions {
 /** What routing has to know of a provider. */
 interface NamedModel {
   readonly name: string
+  readonly kind?: string
   readonly chat: Model
 }
 
@@ -29,15 +30,19 @@ export function byName({ providers, aliases, defaultModel }: ByNameOptions): Mod
   const patterns = declared.toSorted((a, b) => b.pattern.length - a.pattern.length)
   const created = Math.floor(Date.now() / 1000)
 
+  const to = (provider: string, model: string): Target => {
+    const kind = byProvider.get(provider)?.kind
+    return { provider, model, ...(kind !== undefined && { kind }) }
+  }
   const resolve = (asked: string): Target | undefined => {
     const name = asked === '' ? defaultModel : asked
     const alias = byAlias.get(name)
-    if (alias !== undefined) return { provider: alias.provider, model: alias.model }
+    if (alias !== undefined) return to(alias.provider, alias.model)
     const slash = name.indexOf('/')
     const prefix = name.slice(0, Math.max(slash, 0))
-    if (byProvider.has(prefix) && slash < name.length - 1) return { provider: prefix, model: name.slice(slash + 1) }
+    if (byProvider.has(prefix) && slash < name.length - 1) return to(prefix, name.slice(slash + 1))
     const match = patterns.find(({ pattern }) => matchesGlob(name, [pattern]))
-    return match && { provider: match.provider, model: name }
+    return match && to(match.provider, name)
   }
 
   return {

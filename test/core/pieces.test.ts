@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Assembly } from '../../src/core/assemble.ts'
 import type { AssistantMessage, Delta } from '../../src/core/chat.ts'
+import { callsOfTurn, roundsOfTurn } from '../../src/core/conversation.ts'
 import { matchesGlob } from '../../src/core/glob.ts'
 import { ulid } from '../../src/core/ids.ts'
 import { replay } from '../../src/core/replay.ts'
@@ -87,4 +88,19 @@ t.test('a ULID tells its time, sorts by it, and is 26 characters of base 32', as
   t.ok(ulid(1_000) < ulid(2_000))
   t.equal(ulid(1_469_918_176_385).slice(0, 10), '01ARYZ6S41')
   t.equal(new Set(Array.from({ length: 5000 }, () => ulid())).size, 5000)
+})
+
+t.test('limits count what stands after the question, and everything where it is not to be found', async t => {
+  const said = (id: string, name: string): AssistantMessage => ({
+    ...{ role: 'assistant', id, content: '' },
+    calls: [{ id: `c_${id}`, name, arguments: '{}' }]
+  })
+  const messages = [said('1', 'a'), ...aTurn().prompt.messages, said('2', 'b')]
+  const turn = aTurn({ prompt: { ...aTurn().prompt, messages } })
+  const counts = (changes: object) => [
+    callsOfTurn({ ...turn, ...changes }).map(({ name }) => name),
+    roundsOfTurn({ ...turn, ...changes })
+  ]
+  t.strictSame(counts({}), [['b'], 1])
+  t.strictSame(counts({ question: 'lost' }), [['a', 'b'], 2])
 })

@@ -9,7 +9,7 @@ function provider(name: string) {
     seen.push(turn.prompt.model)
     return scripted([{ text: name }])(turn)
   }
-  return { name, chat, seen }
+  return { name, kind: 'openai', chat, seen }
 }
 
 const openai = provider('openai')
@@ -24,14 +24,14 @@ const models = byName({
 })
 
 t.test('by-name: alias, then provider/model, then the longest pattern', async t => {
-  t.same(models.resolve('fast'), { provider: 'openai', model: 'gpt-5-nano' })
-  t.same(models.resolve(''), { provider: 'openai', model: 'gpt-5-nano' }, 'no name: the default')
-  t.same(models.resolve('router/meta/llama'), { provider: 'router', model: 'meta/llama' })
-  t.same(models.resolve('openai/anything'), { provider: 'openai', model: 'anything' })
-  t.same(models.resolve('gpt-5'), { provider: 'openai', model: 'gpt-5' })
-  t.same(models.resolve('gpt-4o'), { provider: 'router', model: 'gpt-4o' })
-  t.same(models.resolve('meta/llama'), { provider: 'router', model: 'meta/llama' })
-  t.same(models.resolve('openai/'), { provider: 'router', model: 'openai/' })
+  t.same(models.resolve('fast'), { kind: 'openai', provider: 'openai', model: 'gpt-5-nano' })
+  t.same(models.resolve(''), { kind: 'openai', provider: 'openai', model: 'gpt-5-nano' }, 'no name: the default')
+  t.same(models.resolve('router/meta/llama'), { kind: 'openai', provider: 'router', model: 'meta/llama' })
+  t.same(models.resolve('openai/anything'), { kind: 'openai', provider: 'openai', model: 'anything' })
+  t.same(models.resolve('gpt-5'), { kind: 'openai', provider: 'openai', model: 'gpt-5' })
+  t.same(models.resolve('gpt-4o'), { kind: 'openai', provider: 'router', model: 'gpt-4o' })
+  t.same(models.resolve('meta/llama'), { kind: 'openai', provider: 'router', model: 'meta/llama' })
+  t.same(models.resolve('openai/'), { kind: 'openai', provider: 'router', model: 'openai/' })
   t.equal(models.resolve('claude'), undefined)
 })
 

@@ -43,7 +43,7 @@ const NOT_PARAMS = new Set([
  * `tool_name_conflict` naming the field.
  */
 export function decode(body: ChatBody, newId: () => string): ChatRequest {
-  if (body.messages.length === 0 && sessionIdsOf(body).every(id => id === undefined)) throw noMessages()
+  if (body.messages.length === 0) throw noMessages()
   const { messages, unmatched } = decodeMessages(body.messages, newId)
   return {
     model: body.model || undefined,
