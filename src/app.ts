@@ -13,11 +13,13 @@ import { auth } from './http/auth.ts'
 import { demoDefinitions, demoSecrets, demoTools } from './http/demo-tools.ts'
 import { describeApi } from './http/describe-api.ts'
 import { drainOf } from './http/drain.ts'
+import { frameworkOptions } from './http/framework-options.ts'
 import { groundRules } from './http/ground-rules.ts'
 import { measureRequests } from './http/measure-requests.ts'
 import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
 import { ops } from './http/ops.ts'
+import { RunsUnderWay } from './http/runs-under-way.ts'
 import { sessions } from './http/sessions.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
@@ -47,7 +49,7 @@ export interface App {
   readonly openapi: () => string
   /** To be called when the gateway listens: what needs its own address is made now. */
   ready(): Promise<void>
-  /** No new turns; resolves when running ones have ended, or after `drainMs`. */
+  /** No new turns; running ones have `drainMs` to end by themselves, then end with `shutting_down`. */
   drain(drainMs: number): Promise<void>
   /** Ends connections, writes out what is behind, closes the store. */
   close(): Promise<void>
@@ -77,7 +79,8 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
 
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
-  const services = { config, mode, metrics, stores, models, catalog: known, finder }
+  const underWay = new RunsUnderWay()
+  const services = { underWay, running: drain.running, config, mode, metrics, stores, models, catalog: known, finder }
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript })
@@ -93,7 +96,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
     ...{ sessions: stores.sessions, finder, config },
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
-  await gateway.register(turns, { turns: stores.turns })
+  await gateway.register(turns, { turns: stores.turns, underWay })
   if (secrets) await gateway.register(demoTools, { secrets })
   await gateway.register(ops, {
     stores,
@@ -128,14 +131,16 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
 function fastifyFor(config: Config, log: Logger): FastifyInstance {
   const { body_limit_bytes: bodyLimit, trust_proxy: trustProxy } = config.server
   const app = fastify({
-    loggerInstance: log,
+    ...frameworkOptions,
+    // Fastify's own word that it listens is not said: `server.listening` is.
+    loggerInstance: log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log,
     // The audit advisor writes one line a turn; two more a request would cost more than the routing.
     logController: new LogController({ disableRequestLogging: true }),
     // A logger of its own for every request costs more than the one line a turn writes, which names the request itself.
-    childLoggerFactory: logger => logger,
+    childLoggerFactory: () => log,
     bodyLimit,
     trustProxy,
-    // What has not ended when the time to drain is over is cut, and its turn cancelled.
+    // What has not ended by the end of the drain, its turns' last words included, is cut.
     forceCloseConnections: true
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler)

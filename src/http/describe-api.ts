@@ -5,6 +5,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import { stringify } from 'yaml'
 import type { AuthLevel } from './auth.ts'
 import { errorAnswers } from './error-schema.ts'
+import { tidyDescription } from './tidy-description.ts'
 
 const toJsonSchema = createJsonSchemaTransform({})
 const toComponents = createJsonSchemaTransformObject({})
@@ -43,21 +44,11 @@ export async function describeApi(app: FastifyInstance, { version }: { version: 
   })
   let made: string | undefined
   return () => {
-    made ??= stringify(app.swagger(), { lineWidth: 0, aliasDuplicateObjects: false })
+    made ??= stringify(tidyDescription(app.swagger()), { lineWidth: 0, aliasDuplicateObjects: false })
     return made
   }
 }
 
-const ERRORS: Readonly<Record<number, string>> = {
-  400: 'The request is wrong; `error.param` names the field.',
-  401: 'The key is missing or unknown.',
-  403: 'The key may not do this.',
-  404: 'There is no such thing, or it is not yours.',
-  413: 'The body is longer than `server.body_limit_bytes`.',
-  415: 'The body is not JSON.',
-  500: 'The gateway failed; its log has the cause.',
-  503: 'Not now: the gateway is stopping, or its store is away.'
-}
 const OF_BODIES = ['413', '415']
 const OF_KEYS = ['401', '403']
 
@@ -70,7 +61,7 @@ const withErrors: Transform = document => {
   const isOpen = (route.config as { auth?: AuthLevel } | undefined)?.auth === 'none'
   const hasBody = ['POST', 'PUT', 'PATCH'].some(method => [route.method].flat().includes(method))
   const own = Object.entries((schema?.response ?? {}) as Record<string, object>)
-  const errors = Object.keys(ERRORS).filter(
+  const errors = Object.keys(errorAnswers).filter(
     status => (hasBody || !OF_BODIES.includes(status)) && (!isOpen || !OF_KEYS.includes(status))
   )
   return {
@@ -79,8 +70,13 @@ const withErrors: Transform = document => {
       ...schema,
       ...(isOpen && { security: [] }),
       response: {
-        ...Object.fromEntries(errors.map(status => [status, errorResponse(document, Number(status))])),
-        ...Object.fromEntries(own.filter(([status, response]) => !(status in ERRORS && isPlainError(response))))
+        ...Object.fromEntries(
+          errors.map(status => [
+            status,
+            errorResponse(document, errorAnswers[Number(status) as keyof typeof errorAnswers])
+          ])
+        ),
+        ...Object.fromEntries(own.filter(([status, response]) => !(status in errorAnswers && isPlainError(response))))
       }
     },
     url
@@ -93,13 +89,13 @@ function tagOf(url: string): string {
   return url.startsWith('/v1/') ? 'chat' : 'operations'
 }
 
-/** The common error body, which the table above describes better. */
+/** The common error body, which is declared here already. */
 function isPlainError(response: object): boolean {
   return '$ref' in response && response.$ref === '#/components/schemas/Error'
 }
 
-function errorResponse(document: Parameters<Transform>[0], status: number) {
-  const description = ERRORS[status] ?? ''
+function errorResponse(document: Parameters<Transform>[0], answer: (typeof errorAnswers)[400]) {
+  const description = answer.description ?? ''
   const response = { 400: { description, content: { 'application/json': { schema: errorAnswers[400] } } } }
   const { schema } = toJsonSchema({ ...document, schema: { response } })
   return (schema.response as Record<number, unknown>)[400]

@@ -1,11 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthLevel } from './auth.ts'
+import type { RunningTurns } from './turn-signal.ts'
+
+/** What turns that are ended get to tell their clients. */
+const LAST_WORDS_MS = 1000
 
 export interface Drain {
   /** True once the gateway was told to stop. */
   readonly draining: () => boolean
-  /** No new work is taken; resolves when what runs has ended, or after `drainMs`. */
+  /** For turns to enter themselves. */
+  readonly running: RunningTurns
+  /**
+   * No new work is taken; resolves when what runs has ended. Turns that still run after `drainMs` end with
+   * `shutting_down`, and have a second to tell their clients.
+   */
   drain(drainMs: number): Promise<void>
 }
 
@@ -16,6 +25,7 @@ export interface Drain {
 export function drainOf(app: FastifyInstance): Drain {
   let stopping = false
   let running = 0
+  const turns: RunningTurns = new Set()
   let ended = () => {}
   app.addHook('onRequest', (request, reply, done) => {
     if (stopping && (request.routeOptions.config as { auth?: AuthLevel }).auth !== 'none') {
@@ -30,16 +40,26 @@ export function drainOf(app: FastifyInstance): Drain {
   })
   return {
     draining: () => stopping,
+    running: turns,
     drain: drainMs => {
       stopping = true
       if (running === 0) return Promise.resolve()
       return new Promise(resolve => {
-        const timer = setTimeout(resolve, drainMs)
+        const timers = [
+          setTimeout(() => cut(turns), drainMs),
+          // What is no turn, or does not heed its signal, is left to the closing of the connections.
+          setTimeout(resolve, drainMs + LAST_WORDS_MS)
+        ]
         ended = () => {
-          clearTimeout(timer)
+          for (const timer of timers) clearTimeout(timer)
           resolve()
         }
       })
     }
   }
+}
+
+function cut(turns: RunningTurns): void {
+  const why = new GatewayError('shutting_down', 'The gateway has stopped before the answer was whole; ask again.')
+  for (const end of turns) end(why)
 }

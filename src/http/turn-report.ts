@@ -10,7 +10,7 @@ const ORDINARY: ReadonlySet<Finish> = new Set(['stop', 'length', 'content_filter
 
 /** Figures of a turn as headers of its JSON answer (contract §3.4). */
 export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: Answer): void {
-  const { target, notes } = record
+  const { target } = record
   if (target) {
     reply.header('x-loopgate-model', printable(target.model)).header('x-loopgate-provider', printable(target.provider))
   }
@@ -19,6 +19,11 @@ export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: A
     .header('x-loopgate-rounds', record.roundCount)
     .header('x-loopgate-tool-calls', record.toolCalls)
     .header('x-loopgate-finish', finish)
+  setNotes(reply, record)
+}
+
+/** What was left out or changed on the way, as far as it is known when the head goes out. */
+export function setNotes(reply: FastifyReply, { notes }: RunRecord): void {
   if (notes.length > 0) reply.header('x-loopgate-notes', printable(notes.join(', ')))
 }
 

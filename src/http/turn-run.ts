@@ -14,14 +14,17 @@ const MAX_CALLS = 128
  * byte leaves (contract §4.11). Rejects with the error for the client; `client_closed` when there is none any more.
  */
 export async function runTurn(services: TurnServices, prepared: PreparedTurn, emit?: Emit): Promise<Answer> {
+  services.underWay.enter(prepared)
   let ending = await play(services, prepared, emit)
   try {
     await write(services, prepared, ending)
   } catch (cause) {
     // An answer whose record could not be kept is not given; a turn that had failed keeps its own error.
     if (ending.answer) ending = failed(asGatewayError(cause))
-    else prepared.turn.log.error({ event: 'store.error', turn: prepared.turn.id, err: cause }, 'run view not written')
+    else
+      prepared.turn.log.error({ event: 'store.error', turn_id: prepared.turn.id, err: cause }, 'run view not written')
   }
+  services.underWay.leave(prepared)
   prepared.clock.done()
   count(services, prepared, ending)
   if (ending.answer) return ending.answer

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 
+/** The turns that run: each entry ends one of them for the reason it is given. */
+export type RunningTurns = Set<(why: GatewayError) => void>
+
 export interface TurnSignal {
   readonly signal: AbortSignal
   /** The client has gone before it had its answer. */
@@ -9,17 +12,18 @@ export interface TurnSignal {
   done(): void
 }
 
-/** What the loop's own time limit, which ends a turn in good order, is given before the turn is cut. */
-const GRACE_MS = 1000
+/** What the loop's own time limit, which ends a turn in good order, is given before the turn is cut: 5 % of the time. */
+const GRACE = 0.05
+const MAX_GRACE_MS = 250
 /** Timers beyond this fire at once. */
 const MAX_TIMER_MS = 2_147_483_647
 
 /**
- * The signal of a turn: aborted when the client closes the connection before the answer was written, or a moment
- * after `maxTurnMs` (-1 = never). Not Fastify's `request.signal`: that one fires when the body has been read
- * (spec/dependencies.md §5).
+ * The signal of a turn: aborted when the client closes the connection before the answer was written, a moment after
+ * `maxTurnMs` (-1 = never), or by its entry in `running`. Not Fastify's `request.signal`: that one fires when the body
+ * has been read (spec/dependencies.md §5).
  */
-export function turnSignal(raw: ServerResponse, maxTurnMs: number): TurnSignal {
+export function turnSignal(raw: ServerResponse, maxTurnMs: number, running: RunningTurns): TurnSignal {
   const controller = new AbortController()
   let isGone = false
   const left = () => {
@@ -30,16 +34,23 @@ export function turnSignal(raw: ServerResponse, maxTurnMs: number): TurnSignal {
   if (raw.destroyed) left()
   else raw.once('close', left)
 
-  const cut = () => controller.abort(timeIsUp(maxTurnMs))
-  const timer = maxTurnMs === -1 ? undefined : setTimeout(cut, Math.min(maxTurnMs + GRACE_MS, MAX_TIMER_MS)).unref()
+  const end = (why: GatewayError) => controller.abort(why)
+  running.add(end)
+  const cut = () => end(timeIsUp(maxTurnMs))
+  const timer = maxTurnMs === -1 ? undefined : setTimeout(cut, withGrace(maxTurnMs)).unref()
   return {
     signal: controller.signal,
     isClientGone: () => isGone,
     done() {
       clearTimeout(timer)
+      running.delete(end)
       raw.off('close', left)
     }
   }
+}
+
+function withGrace(ms: number): number {
+  return Math.min(ms + Math.min(ms * GRACE, MAX_GRACE_MS), MAX_TIMER_MS)
 }
 
 function timeIsUp(maxTurnMs: number): GatewayError {

@@ -3,7 +3,7 @@ import type { Answer, Delta, Fields } from '../core/chat.ts'
 import { asGatewayError, type GatewayError } from '../core/errors.ts'
 import { SseWriter } from './sse-writer.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
-import { eventView, forbidRetry, reportOf } from './turn-report.ts'
+import { eventView, forbidRetry, reportOf, setNotes } from './turn-report.ts'
 import { runTurn } from './turn-run.ts'
 import type { TurnServices } from './turn-services.ts'
 
@@ -19,8 +19,8 @@ export interface StreamEncoder {
 
 /**
  * Runs a turn and streams its answer. The head is held until something visible is there or `stream.commit_ms` (or
- * `keepalive_ms`, if that is shorter) has passed, so that a failure before it keeps its status: then this rejects, and nothing was sent (W11). A failure after
- * it becomes an error frame (W10). When the client has gone there is nobody to tell.
+ * `keepalive_ms`, if that is shorter) has passed, so that a failure before it keeps its status: then this rejects, and
+ * nothing was sent (W11). A failure after it becomes an error frame (W10). When the client has gone there is nobody to tell.
  */
 export async function streamTurn(
   services: TurnServices,
@@ -38,7 +38,7 @@ export async function streamTurn(
       forbidRetry(reply, prepared.record)
       throw error
     } else if (error.code === 'internal')
-      prepared.turn.log.error({ event: 'turn.failed', turn: prepared.turn.id, err: error.cause }, error.message)
+      prepared.turn.log.error({ event: 'turn.failed', turn_id: prepared.turn.id, err: error.cause }, error.message)
   }
 }
 
@@ -105,6 +105,7 @@ class TurnStream {
   #commit(): SseWriter {
     if (this.#committed) return this.#committed
     clearTimeout(this.#deadline)
+    setNotes(this.#reply, this.#prepared.record)
     this.#reply.header('cache-control', 'no-cache').hijack()
     this.#reply.sse.sendHeaders(200)
     this.#committed = this.#writer()
@@ -117,7 +118,7 @@ class TurnStream {
     const frames = this.#encoder.event(event)
     if (this.#committed) this.#committed.write(frames)
     else this.#held += frames
-    if (event.type === 'round.end')
-      this.#prepared.turn.log.info({ event: 'round.end', turn: this.#prepared.turn.id, ...event })
+    const { type, ...figures } = event
+    if (type === 'round.end') this.#prepared.turn.log.info({ event: type, turn_id: this.#prepared.turn.id, ...figures })
   }
 }

@@ -7,10 +7,14 @@ import type { TurnEvent } from '../../src/core/events.ts'
 import type { Target } from '../../src/core/models.ts'
 import type { Principal } from '../../src/core/principal.ts'
 import type { Model } from '../../src/core/turn.ts'
+import { type Drain, drainOf } from '../../src/http/drain.ts'
+import { frameworkOptions } from '../../src/http/framework-options.ts'
 import { groundRules } from '../../src/http/ground-rules.ts'
 import { models } from '../../src/http/models.ts'
 import { openaiChat } from '../../src/http/openai-chat.ts'
+import { RunsUnderWay } from '../../src/http/runs-under-way.ts'
 import type { TurnServices } from '../../src/http/turn-services.ts'
+import { turns } from '../../src/http/turns.ts'
 import type { StoredTurn, TurnRow } from '../../src/stores/contracts.ts'
 import type { EndedTurn } from '../../src/telemetry/metrics.ts'
 
@@ -31,6 +35,10 @@ export interface EdgeOptions {
   /** Turns of sessions that wait, by session key. */
   readonly waiting?: readonly StoredTurn[]
   readonly saveFails?: unknown
+  /** Takes the lines of the log. */
+  readonly logTo?: (line: string) => void
+  /** Adds routes of its own. */
+  readonly routes?: (app: FastifyInstance) => void
 }
 
 /** The edge of the gateway on a real socket, around any model; what it writes and tells is kept. */
@@ -42,7 +50,19 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
   const attached: unknown[] = []
   const targets: Readonly<Record<string, Target>> = options.targets ?? { sim: { provider: 'sim', model: 'sim' } }
   const released: string[] = []
+  const { logTo } = options
+  const app = fastify({
+    ...(logTo && { logger: { level: 'info', stream: { write: logTo } } }),
+    ...frameworkOptions,
+    bodyLimit: 65_536,
+    forceCloseConnections: true
+  }) as unknown as FastifyInstance
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  groundRules(app)
+  const drain = drainOf(app)
   const services: TurnServices = {
+    running: drain.running,
     finder: { release: key => void released.push(key) },
     chat,
     models: { resolve: name => targets[name] },
@@ -59,7 +79,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
           saved.push({ row, how: 'save' })
         },
         saveLater: row => void saved.push({ row, how: 'saveLater' }),
-        get: async () => undefined,
+        get: async id => saved.find(({ row }) => row.id === id)?.row,
         sweep: async () => 0
       },
       sessions: { turns: async () => options.waiting ?? [] } as unknown as TurnServices['stores']['sessions']
@@ -70,20 +90,19 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
       streamBuffered: bytes => void buffered.push(bytes)
     },
     config: configSchema.parse(options.config ?? {}),
+    underWay: new RunsUnderWay(),
     allowScript: options.allowScript ?? false
   }
-  const app = fastify({ bodyLimit: 65_536 })
-  app.setValidatorCompiler(validatorCompiler)
-  app.setSerializerCompiler(serializerCompiler)
-  groundRules(app)
   app.decorateRequest('principal')
   app.addHook('onRequest', (request, _reply, done) => {
     request.setDecorator('principal', options.principal ?? aPrincipal)
     done()
   })
   await app.register(openaiChat, services)
+  await app.register(turns, { turns: services.stores.turns, underWay: services.underWay })
   const list = () => Object.keys(targets).map(id => ({ id, ownedBy: 'sim', created: 1 }))
   await app.register(models, { models: { list } })
+  options.routes?.(app)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   return {
@@ -96,6 +115,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     buffered,
     attached,
     released,
+    drain: drain.drain,
     dial: () => connect(port, '127.0.0.1'),
     close: () => app.close()
   }
@@ -115,6 +135,7 @@ export interface Edge {
   readonly attached: readonly unknown[]
   /** Session keys of turns that are over. */
   readonly released: readonly string[]
+  readonly drain: Drain['drain']
   readonly dial: () => Socket
   close(): Promise<void>
 }

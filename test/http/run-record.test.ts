@@ -121,7 +121,8 @@ t.test('the loopgate object comes when asked for, or when there is something to 
 })
 
 t.test('include: events tells what happens, on chunks without choices, in order', async t => {
-  const edge = await anEdge(looping({ text: 'ok' }))
+  const lines: string[] = []
+  const edge = await anEdge(looping({ text: 'ok' }), { logTo: line => void lines.push(line) })
   t.teardown(() => edge.close())
   const frames = framesOf(await (await post(edge, { stream: true, loopgate: { include: ['events'] } })).text())
   t.strictSame(frames[0].choices[0].delta, { role: 'assistant', content: '' }, 'the role is first of all')
@@ -139,6 +140,12 @@ t.test('include: events tells what happens, on chunks without choices, in order'
       { type: 'round.end', n: 2, usage_so_far: { total_tokens: 232 } }
     ]
   )
+  const logged = lines.map(line => JSON.parse(line)).filter(({ event }) => event === 'round.end')
+  t.match(logged, [
+    { turn_id: /^turn_/, n: 1 },
+    { turn_id: /^turn_/, n: 2 }
+  ])
+  t.notOk(logged.some(line => 'type' in line || 'turn' in line))
 })
 
 /** A model that says one thing and ends as told. */

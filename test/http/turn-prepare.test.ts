@@ -4,8 +4,8 @@ import type { Message, Tool } from '../../src/core/chat.ts'
 import { sessionKey } from '../../src/http/session-key.ts'
 import { withoutOpenCalls } from '../../src/http/turn-history.ts'
 import { asked } from '../helper/asked.ts'
-import { aPrincipal } from '../helper/edge.ts'
-import { toolbox } from '../helper/turn.ts'
+import { anEdge, aPrincipal, post } from '../helper/edge.ts'
+import { scripted, toolbox } from '../helper/turn.ts'
 
 const run: NonNullable<Tool['run']> = async () => ({ content: '17', status: 'ok' })
 
@@ -47,13 +47,24 @@ t.test('a client tool named like a gateway tool wins; the gateway’s is left ou
   )
   t.equal(headers.get('x-loopgate-notes'), 'shadowed:get_time')
   t.strictSame(edge.views()[0].notes, ['shadowed:get_time'])
+  const whole = await anEdge(scripted([{ text: 'ok' }]), { tools })
+  t.teardown(() => whole.close())
+  const stream = await post(whole, { stream: true, tools: [declared('get_time')] })
+  t.equal(stream.headers.get('x-loopgate-notes'), 'shadowed:get_time', 'on the head of a stream too')
+  await stream.text()
 })
 
-t.test('several choices are refused while gateway tools are offered, not otherwise', async t => {
-  t.match(await asked({ n: 2 }, { tools }), { status: 400, error: { code: 'invalid_request', param: 'n' } })
-  t.equal((await asked({ n: 2, loopgate: { tools: [] } }, { tools })).status, 200)
-  t.equal((await asked({ n: 1 }, { tools })).status, 200)
-})
+t.test(
+  'several choices are refused while gateway tools are offered and by providers that make one, not otherwise',
+  async t => {
+    t.match(await asked({ n: 2 }, { tools }), { status: 400, error: { code: 'invalid_request', param: 'n' } })
+    t.equal((await asked({ n: 2, loopgate: { tools: [] } }, { tools })).status, 200)
+    t.equal((await asked({ n: 1 }, { tools })).status, 200)
+    const targets = { sim: { provider: 'sim', model: 'sim', kind: 'sim' } }
+    t.match(await asked({ n: 2 }, { targets }), { status: 400, error: { code: 'invalid_request', param: 'n' } })
+    t.equal((await asked({ n: 1 }, { targets })).status, 200)
+  }
+)
 
 t.test('scripts are for sim-script, and only where they are allowed', async t => {
   const targets = { sim: { provider: 'sim', model: 'sim' }, play: { provider: 'sim', model: 'sim-script' } }
