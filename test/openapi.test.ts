@@ -37,6 +37,10 @@ t.test('every route says what it does, who may, and which errors it has', async 
       operations.find(({ name }) => name === route),
       `${route} is described`
     )
+  for (const name of Object.keys(components.schemas)) {
+    t.match(text, `#/components/schemas/${name}"`, `something refers to ${name}`)
+  }
+  t.notMatch(text, 'Default Response')
   t.match(components.schemas, { ChatRequestInput: {}, ChatCompletion: {}, Error: {} })
 })
 
