@@ -106,8 +106,8 @@ async function finished(asked: Turn, progress: Progress, speaker: Speaker, reply
 }
 
 /**
- * What the client gets of the last message: only its own calls, and none that were cut off. A gateway tool that was called beside them has not
- * run; the model asks again once it has the client's results, and the answer's notes say so.
+ * What the client gets of the last message: only its own calls, and none that were cut off. A gateway tool that was
+ * called beside them has not run; the model asks again once it has the client's results, and the answer's notes say so.
  */
 function forClient(turn: Turn, reply: Answer): AssistantMessage {
   const isCut = reply.finish !== 'stop' && reply.offered.values().some(tool => tool.run !== undefined)
