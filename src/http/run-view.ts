@@ -18,11 +18,11 @@ export interface RunHead {
   readonly tags: readonly string[]
 }
 
-/** How a turn ended. */
+/** How a turn ended, or that it has not yet. */
 export interface Ending {
   readonly status: TurnStatus
-  /** What the client got, or would have got: an error after the head of a stream has the error's own. */
-  readonly httpStatus: number
+  /** What the client got, or would have got: an error after the head of a stream has the error's own. Absent: nothing yet. */
+  readonly httpStatus?: number
   readonly answer?: Answer
   readonly error?: GatewayError
 }
@@ -36,7 +36,7 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     dialect: head.dialect,
     model: head.model,
     status,
-    http_status: httpStatus,
+    http_status: httpStatus ?? null,
     finish: answer?.finish ?? null,
     ...(error && { error: { code: error.code } }),
     created_at: new Date(head.createdAt).toISOString(),

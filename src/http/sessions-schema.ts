@@ -15,19 +15,7 @@ const seen = {
 export const session = z
   .object({
     ...seen,
-    status: z
-      .enum([
-        'idle',
-        'running',
-        'awaiting_client',
-        'awaiting_approval',
-        'completed',
-        'limited',
-        'failed',
-        'cancelled',
-        'superseded'
-      ])
-      .describe('idle, or what the open turn waits for.'),
+    status: z.enum(['idle', 'awaiting_client']).describe('idle, or what the open turn waits for.'),
     messages: z.array(openaiMessage).optional().describe('With view=recall: what the next turn would recall.')
   })
   .meta({ id: 'Session' })

@@ -82,8 +82,8 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     },
     async request => {
       const { key, info } = await found(request, request.params.id)
-      const waiting = await sessions.turns(key, ['awaiting_client', 'awaiting_approval'], 1, 'ends')
-      const one = { ...view(info), status: waiting[0]?.status ?? ('idle' as const) }
+      const waiting = await sessions.turns(key, ['awaiting_client'], 1, 'ends')
+      const one = { ...view(info), status: waiting.length > 0 ? ('awaiting_client' as const) : ('idle' as const) }
       if (request.query.view !== 'recall') return one
       return { ...one, messages: (await recall(key, memory)).map(encodeMessage) }
     }

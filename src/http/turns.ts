@@ -6,9 +6,11 @@ import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { TurnRow, TurnStore } from '../stores/contracts.ts'
 import { errorAnswers } from './error-schema.ts'
+import type { RunsUnderWay } from './runs-under-way.ts'
 
 export interface TurnsOptions {
   readonly turns: Pick<TurnStore, 'get'>
+  readonly underWay: Pick<RunsUnderWay, 'get'>
 }
 
 const runSchema = z
@@ -26,9 +28,9 @@ type CallView = RunView['rounds'][number]['calls'][number]
 
 /**
  * `GET /v1/turns/{id}` (contract §2.6): a key sees its own, an auditor those of its tenant, an admin all. Any other is
- * `404 not_found`, as is a turn that has not ended.
+ * `404 not_found`. A turn that runs in this process is shown as far as it has come.
  */
-export async function turns(app: FastifyInstance, { turns }: TurnsOptions): Promise<void> {
+export async function turns(app: FastifyInstance, { turns, underWay }: TurnsOptions): Promise<void> {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v1/turns/:id',
     {
@@ -41,7 +43,7 @@ export async function turns(app: FastifyInstance, { turns }: TurnsOptions): Prom
     async request => {
       const { id } = request.params
       const principal = request.getDecorator<Principal>('principal')
-      const row = await turns.get(id)
+      const row = underWay.get(id) ?? (await turns.get(id))
       if (row === undefined || !maySee(principal, row)) throw new GatewayError('not_found', `There is no turn ${id}.`)
       const view = JSON.parse(row.view) as RunView
       return principal.roles.has('admin') ? view : forTenant(view)
