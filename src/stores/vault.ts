@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { link, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
@@ -36,6 +36,9 @@ interface Sealed {
  */
 export async function openVault(keyFile: string, { holdsSecrets = false } = {}): Promise<Vault> {
   const master = await readOrMake(keyFile, holdsSecrets)
+  // HKDF with SHA-256 and no salt (RFC 5869) in its two steps: the first is the same for all purposes, and a file may
+  // have thousands of tools.
+  const pseudorandom = createHmac('sha256', Buffer.alloc(32)).update(master).digest()
   const unwrapped = new Map<string, Buffer>()
   const current = new Map<string, { key: Buffer; wrapped: string }>()
 
@@ -76,7 +79,7 @@ export async function openVault(keyFile: string, { holdsSecrets = false } = {}):
       ])
       return Object.fromEntries(fields)
     },
-    derive: purpose => Buffer.from(hkdfSync('sha256', master, '', `loopgate:${purpose}`, 32))
+    derive: purpose => createHmac('sha256', pseudorandom).update(`loopgate:${purpose}\x01`).digest()
   }
 }
 

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,6 +18,8 @@ t.test('the key file is made once, for its owner only', async t => {
   t.strictSame(again.open(owner, sealed), { signing: 'whsec_x', auth: 'tökën' })
   t.ok(again.derive('x').equals(vault.derive('x')))
   t.notOk(again.derive('x').equals(again.derive('y')))
+  const master = Buffer.from(readFileSync(path, 'utf8'), 'base64')
+  t.strictSame(again.derive('x'), Buffer.from(hkdfSync('sha256', master, '', 'loopgate:x', 32)), 'by HKDF')
 })
 
 t.test('of several that start at once all have the same key', async t => {
