@@ -122,7 +122,7 @@ interface Output {
 }
 
 function heldOutput(level: string): Output {
-  const out = pino.destination({ fd: 1, sync: false, minLength: 32_768, periodicFlush: FLUSH_MS })
+  const out = pino.destination({ fd: 1, sync: false, minLength: 12_288, periodicFlush: FLUSH_MS })
   let held: string[] | undefined = []
   // Whoever read the log has gone: nothing can be written any more.
   let isBroken = false
