@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { delimiter, dirname, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { endsWithUs } from '../src/cases/ends-with-us.ts'
 import { demoGateway } from './helper/demo-gateway.ts'
 import { type FencedBlock, fencedBlocks } from './helper/fenced-blocks.ts'
 import { pythonEnvironment } from './helper/python-environment.ts'
@@ -28,7 +29,7 @@ const PATH = (process.env.PATH ?? '')
 
 function ran(command: string, parameters: readonly string[], env = {}): Promise<Ran> {
   return new Promise(done => {
-    const child = spawn(command, parameters, { env: { ...process.env, PATH, ...env } })
+    const child = endsWithUs(spawn(command, parameters, { env: { ...process.env, PATH, ...env } }))
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
     child.on('close', code => done({ code, output }))

@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { endsWithUs } from '../src/cases/ends-with-us.ts'
 
 const KEY = 'sk-image-0123456789'
 const folder = resolve('.cache/image')
@@ -31,6 +32,7 @@ t.test('the image runs what was compiled, on all addresses, and only with a key'
     env: { ...env, LOOPGATE_ADMIN_KEY: KEY },
     stdio: ['ignore', 'pipe', 'ignore']
   })
+  endsWithUs(child)
   t.teardown(() => child.kill('SIGKILL'))
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { url } = JSON.parse(line)

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { endsWithUs } from '../cases/ends-with-us.ts'
 
 export interface Child {
   readonly pid: number
@@ -19,7 +20,7 @@ function command(core: number, script: string, parameters: readonly string[]): [
 /** Starts a script that says its `url` in its first line, and waits for that. */
 export async function startChild(core: number, script: string, parameters: readonly string[]): Promise<Child> {
   const [program, all] = command(core, script, parameters)
-  const child = spawn(program, all, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = endsWithUs(spawn(program, all, { stdio: ['ignore', 'pipe', 'inherit'] }))
   const lines = createInterface({ input: child.stdout })
   const first = await new Promise<string>((resolve, reject) => {
     lines.once('line', resolve)
@@ -31,7 +32,7 @@ export async function startChild(core: number, script: string, parameters: reado
 /** Runs a script to its end; its output is one JSON value. */
 export async function runChild<T>(core: number, script: string, parameters: readonly string[]): Promise<T> {
   const [program, all] = command(core, script, parameters)
-  const child = spawn(program, all, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = endsWithUs(spawn(program, all, { stdio: ['ignore', 'pipe', 'inherit'] }))
   let text = ''
   for await (const part of child.stdout.setEncoding('utf8')) text += part
   return JSON.parse(text)
@@ -44,7 +45,7 @@ function urlOf(line: string): string {
 }
 
 async function stopped(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const over = new Promise(resolve => child.once('exit', resolve))
   child.kill('SIGTERM')
   await over

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { endsWithUs } from './ends-with-us.ts'
 import { type Fields, fieldsOf } from './fields.ts'
 
 export interface GatewayOptions {
@@ -51,11 +52,9 @@ export class StartRefused extends Error {
 /** Time between SIGTERM and SIGKILL. */
 const STOP_MS = 5000
 const PROGRAM = fileURLToPath(new URL(`../cli${extname(import.meta.filename)}`, import.meta.url))
-const running = new Set<ChildProcess>()
 /** Compiled sources, shared by all gateways of this process: it halves what a start costs. */
 let compiled: string | undefined
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
   if (compiled !== undefined) rmSync(compiled, { recursive: true, force: true })
 })
 
@@ -71,19 +70,19 @@ export async function startGateway({
   await writeFile(file, stringify(completed(config, folder)))
   compiled ??= mkdtempSync(join(tmpdir(), 'loopgate-compiled-'))
   const command = [PROGRAM, 'serve', '--config', file, '--port', '0', ...args]
-  const child = spawn(process.execPath, command, {
-    cwd: folder,
-    env: { NODE_COMPILE_CACHE: compiled, ...cleanEnvironment(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe']
-  })
-  running.add(child)
+  const child = endsWithUs(
+    spawn(process.execPath, command, {
+      cwd: folder,
+      env: { NODE_COMPILE_CACHE: compiled, ...cleanEnvironment(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+  )
   const texts: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => void texts.push(text))
   }
   const output = () => texts.join('')
   const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
-  void ended.then(() => running.delete(child))
 
   const stop = async () => {
     if (isRunning(child)) child.kill('SIGTERM')

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { endsWithUs } from '../../src/cases/ends-with-us.ts'
 import { checkAnswer } from '../helper/check-answer.ts'
 import { type ClientAnswer, clientCases } from '../helper/client-cases.ts'
 import { pythonEnvironment } from '../helper/python-environment.ts'
@@ -25,7 +26,7 @@ t.test('the official SDK for Python gets one clean answer, whatever it took', wa
     }))
   )
   const order = JSON.stringify({ url: gateways.front.url, asks })
-  const child = spawn(python, ['test/clients/ask.py', order], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = endsWithUs(spawn(python, ['test/clients/ask.py', order], { stdio: ['ignore', 'pipe', 'inherit'] }))
   const ended = new Promise(resolve => child.once('exit', resolve))
   let at = 0
   let seen = 0

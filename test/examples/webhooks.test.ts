@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { endsWithUs } from '../../src/cases/ends-with-us.ts'
 import { newSigningSecret, signature, signingKey } from '../../src/tools/signing.ts'
 import { want } from '../helper/want.ts'
 import { anEgress, aWebhook } from '../helper/webhook.ts'
@@ -19,7 +20,7 @@ const examples = [
 /** The example, started as its own process; resolves to where it listens. */
 async function started(t: Test, command: string, file: string): Promise<string> {
   const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: '0', PYTHONDONTWRITEBYTECODE: '1' }
-  const child = spawn(command, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = endsWithUs(spawn(command, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] }))
   t.teardown(async () => {
     child.kill()
     await once(child, 'exit')

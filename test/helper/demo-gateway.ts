@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { endsWithUs } from '../../src/cases/ends-with-us.ts'
 
 export interface DemoGateway {
   readonly url: string
@@ -19,7 +20,7 @@ export async function demoGateway(folder: string): Promise<DemoGateway> {
     stdio: ['ignore', 'pipe', 'pipe']
   })
   child.stderr.resume()
-  process.once('exit', () => child.kill('SIGKILL'))
+  endsWithUs(child)
   const lines = createInterface({ input: child.stdout })
   const first = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   const { event, url } = JSON.parse(String(first[0]))

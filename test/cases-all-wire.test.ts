@@ -1,0 +1,11 @@
+import t from 'tap'
+import { wire } from '../src/cases/wire/kind.ts'
+import { onlyExpectedFail, playedCases, wrongValuesAreFound } from './helper/played-cases.ts'
+
+const played = await playedCases(wire)
+
+t.test('exactly the wire cases fail that cannot pass yet', async t => onlyExpectedFail(t, 'wire', played))
+
+t.test('of 200 expected values that are made wrong, one at a time, at least 99 % make their case fail', async t =>
+  wrongValuesAreFound(t, played)
+)
