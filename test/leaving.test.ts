@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { type Gateway, startGateway } from '../src/cases/gateway.ts'
 
-/** Generous for a busy machine; what is promised is one second. */
-const PROMISED_MS = 1000
+/** What is promised is one second; the rest is for a machine that is busy with others. Nothing else ends so soon. */
+const PROMISED_MS = 1000 + 9000
 
 /** A server whose answers the test writes itself, and which says when a connection was cut from the other side. */
 async function station(answer: (response: ServerResponse) => void) {
@@ -23,6 +23,8 @@ async function station(answer: (response: ServerResponse) => void) {
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  // A gateway that does not start must end the tests, not leave them waiting.
+  server.unref()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const close = () => {
     server.closeAllConnections()
@@ -45,6 +47,7 @@ const chunk = (delta: object, finish: string | null = null) => ({
 const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'slow_tool', arguments: '{}' } }
 
 const half = (response: ServerResponse) => sse(response, chunk({ role: 'assistant', content: 'half ' }))
+const mayEnd = Promise.withResolvers<void>()
 const stations = {
   talking: await station(half),
   silent: await station(() => {}),
@@ -68,10 +71,10 @@ const stations = {
   }),
   lasting: await station(response => {
     half(response)
-    setTimeout(() => {
+    void mayEnd.promise.then(() => {
       sse(response, chunk({ content: 'whole' }), chunk({}, 'stop'), '[DONE]')
       response.end()
-    }, 1500)
+    })
   }),
   slow_tool: await station(() => {}),
   slower_tool: await station(() => {})
@@ -84,7 +87,7 @@ const tool = (name: 'slow_tool' | 'slower_tool') => ({
 const gateway: Gateway = await startGateway({
   config: {
     default_model: 'silent/m',
-    server: { drain_ms: 10_000 },
+    server: { drain_ms: 60_000 },
     providers: Object.entries(stations).map(([name, { url }]) => ({ name, kind: 'openai', base_url: `${url}/v1` })),
     retry: { max_retries: 0 },
     tools: [tool('slow_tool'), tool('slower_tool')]
@@ -108,7 +111,7 @@ function ask(model: string, stream: boolean, signal?: AbortSignal): Promise<Resp
 /** The run of the last turn, once it is written. */
 async function runOf(model: string): Promise<{ status: string; http_status: number }> {
   const id = new RegExp(`"event":"turn\\.end","request_id":"[^"]*","turn_id":"(turn_\\w+)"[^\n]*"model":"${model}/m"`)
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const turn = id.exec(gateway.output())?.[1]
     const response = turn && (await fetch(`${gateway.url}/v1/turns/${turn}`))
     if (response && response.status === 200) return response.json() as Promise<{ status: string; http_status: number }>
@@ -189,6 +192,7 @@ t.test('running streams finish when the gateway is told to stop; new turns are r
   const refused = await ask('lasting', false)
   t.equal(refused.status, 503)
   t.match(await refused.json(), { error: { code: 'shutting_down' } })
+  mayEnd.resolve()
   for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += part.value
   t.match(text, /whole[\s\S]*data: \[DONE\]/)
   if (gateway.isAlive()) await once(gateway.process, 'close')

@@ -16,7 +16,10 @@ export interface LoadOrder {
   /** Nothing is measured before so many answers, or so many milliseconds, whichever is first. */
   readonly warmupRequests: number
   readonly warmupMs: number
+  /** How long is measured; longer, up to `longestMs`, while fewer than `leastRequests` are answered. */
   readonly measureMs: number
+  readonly longestMs: number
+  readonly leastRequests: number
   /** Whose CPU time is read. */
   readonly pid: number
 }
@@ -72,6 +75,8 @@ while (latencies.length < order.warmupRequests && performance.now() < warmUntil)
 latencies = []
 const [cpuBefore, startedAt] = [processCpuMicros(order.pid), performance.now()]
 await pause(order.measureMs)
+const measureUntil = startedAt + order.longestMs
+while (latencies.length < order.leastRequests && errors === 0 && performance.now() < measureUntil) await pause(20)
 const [cpuMicros, seconds] = [processCpuMicros(order.pid) - cpuBefore, (performance.now() - startedAt) / 1000]
 isOver = true
 if (latencies.length === 0) fail('nothing was answered')

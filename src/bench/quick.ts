@@ -35,12 +35,16 @@ export interface QuickOptions {
   readonly rounds?: number
   /** Of the first round, at most. Short of some thousand requests it is the compiler at work that is measured. */
   readonly warmupMs?: number
+  /** Of each scenario; more on a machine so busy that few requests are answered. */
   readonly measureMs?: number
 }
 
 const WARM_REQUESTS = 10_000
 /** A process that stood still while the other was measured comes back to its pace within so many. */
 const REWARM_REQUESTS = 300
+/** Of fewer the CPU time cannot be told, for it is counted in steps of 10 ms. */
+const LEAST_REQUESTS = 500
+const LONGEST_MS = 30_000
 
 /** Starts everything, drives both proxies in turn for some rounds, stops everything. Rejects on a wrong answer. */
 export async function quick({
@@ -79,13 +83,14 @@ async function measured(
     for (const scenario of SCENARIOS) {
       for (const [name, target] of Object.entries(targets)) {
         if (name === 'bare' && scenario.startsWith('tool')) continue
-        const result = await runChild<LoadResult>(1, join(HERE, 'load.ts'), [
-          JSON.stringify({
-            ...order(target, scenario),
-            ...times,
-            warmupRequests: round === 0 ? WARM_REQUESTS : REWARM_REQUESTS
-          })
-        ])
+        const load: LoadOrder = {
+          ...order(target, scenario),
+          ...times,
+          warmupRequests: round === 0 ? WARM_REQUESTS : REWARM_REQUESTS,
+          longestMs: LONGEST_MS,
+          leastRequests: LEAST_REQUESTS
+        }
+        const result = await runChild<LoadResult>(1, join(HERE, 'load.ts'), [JSON.stringify(load)])
         if (result.errors > 0) throw new Error(`${name}, ${scenario}: ${result.errors} bad answers: ${result.error}`)
         results.set(`${name} ${scenario}`, [...(results.get(`${name} ${scenario}`) ?? []), result])
       }
@@ -94,7 +99,7 @@ async function measured(
   return results
 }
 
-function order({ url, pid }: Child, scenario: Scenario): Omit<LoadOrder, 'warmupRequests' | 'warmupMs' | 'measureMs'> {
+function order({ url, pid }: Child, scenario: Scenario) {
   const isStream = scenario.endsWith('stream')
   const isTool = scenario.startsWith('tool')
   const body = {

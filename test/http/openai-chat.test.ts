@@ -17,7 +17,7 @@ t.test('a call is answered with one JSON body, its figures as headers, the sessi
   t.match(body, { model: 'sim', choices: [{ message: { content: 'There are 17.' } }] })
   t.match(turnId, /^turn_[0-9A-Z]{26}$/)
   t.equal(body.id, turnId.replace('turn_', 'chatcmpl-'))
-  t.ok(Math.abs(body.created - Date.now() / 1000) < 5)
+  t.ok(Math.abs(body.created - Date.now() / 1000) < 60)
   t.match(Object.fromEntries(response.headers), {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',

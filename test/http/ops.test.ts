@@ -23,11 +23,15 @@ async function aGateway(t: Test) {
     draining: () => state.draining,
     openapi
   })
-  app.get('/slow/:id', async () => new Promise(resolve => setTimeout(resolve, 5000).unref()))
+  const entered = Promise.withResolvers<void>()
+  app.get('/slow/:id', async () => {
+    entered.resolve()
+    await new Promise(resolve => setTimeout(resolve, 60_000).unref())
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { port } = app.server.address() as { port: number }
-  return { state, metrics, url: `http://127.0.0.1:${port}` }
+  return { state, metrics, entered: entered.promise, url: `http://127.0.0.1:${port}` }
 }
 
 t.test('alive is the process; ready is also the store, and not stopping', async t => {
@@ -46,14 +50,15 @@ t.test('alive is the process; ready is also the store, and not stopping', async 
 })
 
 t.test('requests are counted by route template, also the unknown and those whose client left', async t => {
-  const { url } = await aGateway(t)
+  const { url, entered, metrics } = await aGateway(t)
   await fetch(`${url}/healthz`)
   await fetch(`${url}/wp-admin.php?x=1`)
   const leaving = new AbortController()
   const left = fetch(`${url}/slow/17`, { signal: leaving.signal }).catch(() => {})
-  setTimeout(() => leaving.abort(), 100)
+  await entered
+  leaving.abort()
   await left
-  await new Promise(resolve => setTimeout(resolve, 100))
+  while (!(await metrics.render()).includes('status="499"')) await new Promise(resolve => setTimeout(resolve, 5))
 
   const response = await fetch(`${url}/metrics`)
   t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)

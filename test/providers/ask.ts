@@ -5,7 +5,7 @@ import { openaiProvider } from '../../src/providers/openai/provider.ts'
 import { aTurn, listener, toolbox } from '../helper/turn.ts'
 import { chunk, type Step, scriptedServer } from './scripted-server.ts'
 
-const TIMEOUTS = { connectMs: 2000, firstByteMs: 2000, idleMs: 2000 }
+const TIMEOUTS = { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000 }
 
 export interface Outcome {
   answer: Answer | undefined

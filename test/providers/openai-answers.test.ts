@@ -45,7 +45,7 @@ t.test('nothing after [DONE] counts, though the connection stays open', async t 
   const { answer, text } = await ask(late)
   t.equal(text, 'ab')
   t.equal(answer?.message.content, 'ab')
-  t.ok(Date.now() - startedAt < 1500)
+  t.ok(Date.now() - startedAt < 10_000, 'long before silence would end it')
 })
 
 t.test('an empty answer is none, unless the provider ended it with a reason', async t => {

@@ -6,7 +6,7 @@ import { type OpenAIOptions, openaiProvider } from '../../src/providers/openai/p
 import { aTurn, listener } from '../helper/turn.ts'
 import { chunk, DONE, scriptedServer } from './scripted-server.ts'
 
-const TIMEOUTS = { connectMs: 2000, firstByteMs: 2000, idleMs: 2000 }
+const TIMEOUTS = { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000 }
 const OK = { headers: { 'content-type': 'application/json' }, chunks: [completion('hi')] }
 const STREAM = { chunks: [chunk({ content: 'hi' }), chunk({}, 'stop'), DONE] }
 

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Step {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Each is one write; a number waits so many ms. */
-  readonly chunks?: readonly (string | Buffer | number)[]
+  /** Each is one write; a number waits so many ms, a promise until it is kept. */
+  readonly chunks?: readonly (string | Buffer | number | Promise<void>)[]
   /** `hang` never ends the body, `reset` destroys the socket, `no-head` sends nothing at all. */
   readonly end?: 'clean' | 'hang' | 'reset' | 'no-head'
 }
@@ -77,6 +77,7 @@ async function answer(step: Step, response: ServerResponse, got: Received): Prom
   for (const chunk of chunks) {
     if (response.destroyed) return
     if (typeof chunk === 'number') await sleep(chunk)
+    else if (chunk instanceof Promise) await chunk
     else if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
     got.written++
     // Each write arrives on its own.

@@ -259,5 +259,5 @@ t.test('the turn ends when its time is up, whatever the tool may have', async t 
   const changes = { startedAt: Date.now(), policy: { ...policy, limits: { ...policy.limits, maxTurnMs: 150 } } }
   const started = Date.now()
   t.match(await call('{}', changes), { code: 'tool_timeout' })
-  t.ok(Date.now() - started < 600)
+  t.ok(Date.now() - started < 10_000, 'which is before the time of the tool is up')
 })
