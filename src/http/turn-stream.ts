@@ -20,7 +20,8 @@ export interface StreamEncoder {
 /**
  * Runs a turn and streams its answer. The head is held until something visible is there or `stream.commit_ms` (or
  * `keepalive_ms`, if that is shorter) has passed, so that a failure before it keeps its status: then this rejects, and
- * nothing was sent (W11). A failure after it becomes an error frame (W10). When the client has gone there is nobody to tell.
+ * nothing was sent (W11). A failure after it becomes an error frame (W10). When the client has gone there is nobody to
+ * tell.
  */
 export async function streamTurn(
   services: TurnServices,
