@@ -26,9 +26,9 @@ export function retry(options: RetryOptions | ((model: string) => RetryOptions) 
       const { maxRetries = 2, minMs = 250, maxMs = 4000, maxRetryAfterMs = 20_000 } = chosen
       let lost: Usage | undefined
       for (let attempt = 0; ; attempt++) {
-        const seen = new Seen(turn)
+        const seen: Seen = { visible: false, target: undefined }
         try {
-          const answer = await next({ ...turn, emit: seen.emit, tell: seen.tell })
+          const answer = await next(watched(turn, seen))
           const usage = addUsage(lost, answer.usage)
           return usage === answer.usage ? answer : { ...answer, ...(usage && { usage }) }
         } catch (error) {
@@ -49,26 +49,25 @@ export function retry(options: RetryOptions | ((model: string) => RetryOptions) 
   }
 }
 
-/** What was seen of this attempt: by the client, for whom calls count only where no loop holds them back, and of its target. */
-class Seen {
-  visible = false
+/** What was seen of this attempt: by the client, for whom calls count only where no loop holds them back; and its target. */
+interface Seen {
+  visible: boolean
   target: { readonly provider: string; readonly model: string } | undefined
-  readonly tell: Turn['tell']
-  readonly emit: Emit | undefined
+}
 
-  constructor(turn: Turn) {
-    const { emit } = turn
-    this.tell = event => {
-      if (event.type === 'attempt') this.target = { provider: event.provider, model: event.model }
-      turn.tell(event)
-    }
-    if (emit === undefined) return
-    const callsAreHeld = turn.prompt.tools.values().some(tool => tool.run !== undefined)
-    this.emit = delta => {
-      this.visible ||= isVisible(delta, callsAreHeld)
-      return emit(delta)
-    }
+function watched(turn: Turn, seen: Seen): Turn {
+  const { emit } = turn
+  const tell: Turn['tell'] = event => {
+    if (event.type === 'attempt') seen.target = { provider: event.provider, model: event.model }
+    turn.tell(event)
   }
+  if (emit === undefined) return { ...turn, tell }
+  const callsAreHeld = turn.prompt.tools.values().some(tool => tool.run !== undefined)
+  const watching: Emit = delta => {
+    seen.visible ||= isVisible(delta, callsAreHeld)
+    return emit(delta)
+  }
+  return { ...turn, tell, emit: watching }
 }
 
 function isVisible(delta: Delta, callsAreHeld: boolean): boolean {
