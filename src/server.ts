@@ -48,8 +48,7 @@ export async function serve({ config, host, port, portFile }: ServeOptions): Pro
   try {
     const reading = readConfig({ path: config, server: { host, port } })
     output = heldOutput(reading.config.log.level)
-    const app = await listening(reading, output, portFile)
-    stopOnSignal(app, output, reading.config.server.drain_ms)
+    await listening(reading, output, portFile)
     return 0
   } catch (error) {
     output?.giveUp()
@@ -57,7 +56,7 @@ export async function serve({ config, host, port, portFile }: ServeOptions): Pro
   }
 }
 
-async function listening({ config, mode, source }: Reading, output: Output, portFile?: string): Promise<App> {
+async function listening({ config, mode, source }: Reading, output: Output, portFile?: string): Promise<void> {
   let url = ''
   const app = await buildApp(config, { mode, log: output.log, ownUrl: () => url })
   try {
@@ -66,6 +65,8 @@ async function listening({ config, mode, source }: Reading, output: Output, port
     const bound = (app.fastify.server.address() as AddressInfo).port
     url = urlOf(host, bound)
     await app.ready()
+    // Before anybody is told that it listens: whoever knows may stop it.
+    stopOnSignal(app, output, config.server.drain_ms)
     if (portFile !== undefined) writePort(portFile, bound)
     output.open({ event: 'server.listening', url })
     output.log.info({
@@ -77,7 +78,6 @@ async function listening({ config, mode, source }: Reading, output: Output, port
       output.log.warn({ event: 'server.open' }, 'auth.mode is none: whoever reaches the gateway may chat')
     }
     if (mode.development) output.say(welcome(config, url))
-    return app
   } catch (error) {
     await app.close().catch(() => {})
     throw error
