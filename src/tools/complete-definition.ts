@@ -4,7 +4,7 @@ import type { ToolBody, ToolDefaults, ToolDefinition } from './definition.ts'
 export function completeDefinition(body: ToolBody, defaults: ToolDefaults): ToolDefinition {
   const annotations = { ...defaults.annotations, ...body.annotations }
   const { title, description, output_schema, group } = { ...defaults, ...body }
-  const { secret: _secret, ...auth } = { type: 'none' as const, ...(body.auth ?? defaults.auth) } as AuthWithSecret
+  const { secret: _secret, ...auth } = { type: 'none' as const, ...body.auth } as AuthWithSecret
   const writes = annotations.read_only === false || annotations.destructive === true
   return {
     name: body.name,

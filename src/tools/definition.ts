@@ -110,9 +110,14 @@ export const toolBody = z
 
 export type ToolBody = z.output<typeof toolBody>
 
-/** `tool_defaults` of the file: any field of a tool that does not name one. */
+const { auth: _ofOneTool, ...shared } = optional
+
+/**
+ * `tool_defaults` of the file: any field that does not name one tool. A credential does: as a default it would go to
+ * whatever address a tenant registers.
+ */
 export const toolDefaults = z.strictObject({
-  ...optional,
+  ...shared,
   endpoint: endpoint.omit({ url: true }).partial().optional().describe('How it is called.')
 })
 

@@ -263,3 +263,8 @@ t.test('tool_defaults hold where a tool says nothing', async t => {
   t.match(tools.get(admin, 'a'), { endpoint: { timeout_ms: 500 }, result: { max_model_bytes: 100 } })
   t.match(tools.get(admin, 'b'), { result: { max_model_bytes: 200 }, annotations: { open_world: true } })
 })
+
+t.test('a credential is no default: it would go to whatever address a tenant registers', async t => {
+  t.notOk(toolDefaults.safeParse({ auth: { type: 'bearer', secret: 'x'.repeat(20) } }).success)
+  t.ok(toolDefaults.safeParse({ endpoint: { timeout_ms: 1000 } }).success)
+})
