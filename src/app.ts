@@ -19,11 +19,11 @@ import { measureRequests } from './http/measure-requests.ts'
 import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
 import { ops } from './http/ops.ts'
-import { RunsUnderWay } from './http/runs-under-way.ts'
 import { sessions } from './http/sessions.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
 import { turns } from './http/turns.ts'
+import { TurnsUnderWay } from './http/turns-under-way.ts'
 import type { Stores } from './stores/contracts.ts'
 import { openSqlite } from './stores/sqlite/open.ts'
 import { sweeper } from './stores/sweeper.ts'
@@ -75,12 +75,12 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
   const known = await catalogFor(config, { stores, egress, log, metrics })
   const guards = [limits, validArguments]
   const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards })
-  const drain = drainOf(gateway)
+  const underWay = new TurnsUnderWay()
+  const drain = drainOf(gateway, underWay)
 
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
-  const underWay = new RunsUnderWay()
-  const services = { underWay, running: drain.running, config, mode, metrics, stores, models, catalog: known, finder }
+  const services = { underWay, config, mode, metrics, stores, models, catalog: known, finder }
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript })

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthLevel } from './auth.ts'
-import type { RunningTurns } from './turn-signal.ts'
+import type { TurnsUnderWay } from './turns-under-way.ts'
 
 /** What turns that are ended get to tell their clients. */
 const LAST_WORDS_MS = 1000
@@ -9,8 +9,6 @@ const LAST_WORDS_MS = 1000
 export interface Drain {
   /** True once the gateway was told to stop. */
   readonly draining: () => boolean
-  /** For turns to enter themselves. */
-  readonly running: RunningTurns
   /**
    * No new work is taken; resolves when what runs has ended. Turns that still run after `drainMs` end with
    * `shutting_down`, and have a second to tell their clients.
@@ -22,10 +20,9 @@ export interface Drain {
  * Lets a stopping gateway finish what it has begun: new requests get 503 `shutting_down`, all but the open routes, by
  * which operators watch it stop. To be called on the root instance before any route is added.
  */
-export function drainOf(app: FastifyInstance): Drain {
+export function drainOf(app: FastifyInstance, turns: TurnsUnderWay): Drain {
   let stopping = false
   let running = 0
-  const turns: RunningTurns = new Set()
   let ended = () => {}
   app.addHook('onRequest', (request, reply, done) => {
     if (stopping && (request.routeOptions.config as { auth?: AuthLevel }).auth !== 'none') {
@@ -40,7 +37,6 @@ export function drainOf(app: FastifyInstance): Drain {
   })
   return {
     draining: () => stopping,
-    running: turns,
     drain: drainMs => {
       stopping = true
       if (running === 0) return Promise.resolve()
@@ -59,7 +55,6 @@ export function drainOf(app: FastifyInstance): Drain {
   }
 }
 
-function cut(turns: RunningTurns): void {
-  const why = new GatewayError('shutting_down', 'The gateway has stopped before the answer was whole; ask again.')
-  for (const end of turns) end(why)
+function cut(turns: TurnsUnderWay): void {
+  turns.end(new GatewayError('shutting_down', 'The gateway has stopped before the answer was whole; ask again.'))
 }

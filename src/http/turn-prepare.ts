@@ -100,14 +100,14 @@ interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label'> {
   readonly turn: Pick<Turn, 'prompt' | 'policy' | 'session' | 'principal' | 'request' | 'question'>
 }
 
-function begin({ metrics, running }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
+function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
   const { asked, options, hasTools, label } = checked
   const { session, policy, principal, prompt } = checked.turn
   const id = `turn_${asked.ulid}`
   const startedAt = Date.now()
   reply.header('x-session-id', session.id).header('x-loopgate-turn-id', id)
   const record = new RunRecord()
-  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, running)
+  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs)
   const tell = (event: TurnEvent): void => {
     record.tell(event)
     metrics.turnEvent(event)

@@ -14,7 +14,7 @@ const MAX_CALLS = 128
  * byte leaves (contract §4.11). Rejects with the error for the client; `client_closed` when there is none any more.
  */
 export async function runTurn(services: TurnServices, prepared: PreparedTurn, emit?: Emit): Promise<Answer> {
-  services.underWay.enter(prepared)
+  const slot = services.underWay.enter(prepared)
   let ending = await play(services, prepared, emit)
   try {
     await write(services, prepared, ending)
@@ -24,7 +24,7 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
     else
       prepared.turn.log.error({ event: 'store.error', turn_id: prepared.turn.id, err: cause }, 'run view not written')
   }
-  services.underWay.leave(prepared)
+  services.underWay.leave(slot)
   prepared.clock.done()
   count(services, prepared, ending)
   if (ending.answer) return ending.answer

@@ -4,9 +4,8 @@ import type { Models } from '../core/models.ts'
 import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { RunsUnderWay } from './runs-under-way.ts'
-import type { RunningTurns } from './turn-signal.ts'
 import type { AttachableTools } from './turn-tools.ts'
+import type { TurnsUnderWay } from './turns-under-way.ts'
 
 /** What turns are made of and written to; the same for every dialect. */
 export interface TurnServices {
@@ -19,9 +18,7 @@ export interface TurnServices {
   readonly finder: Pick<ToolFinder, 'release'>
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
   /** Each turn enters itself while it runs. */
-  readonly running: RunningTurns
-  /** For the run views of turns that have not ended. */
-  readonly underWay: RunsUnderWay
+  readonly underWay: TurnsUnderWay
   readonly config: TurnConfig
   /** May requests script the model `sim-script`? */
   readonly allowScript: boolean

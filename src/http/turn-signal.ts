@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 
-/** The turns that run: each entry ends one of them for the reason it is given. */
-export type RunningTurns = Set<(why: GatewayError) => void>
-
 export interface TurnSignal {
   readonly signal: AbortSignal
   /** The client has gone before it had its answer. */
   readonly isClientGone: () => boolean
+  /** Ends the turn before its time. */
+  end(why: GatewayError): void
   /** Stops the clock; to be called when the turn is over. */
   done(): void
 }
@@ -20,10 +19,10 @@ const MAX_TIMER_MS = 2_147_483_647
 
 /**
  * The signal of a turn: aborted when the client closes the connection before the answer was written, a moment after
- * `maxTurnMs` (-1 = never), or by its entry in `running`. Not Fastify's `request.signal`: that one fires when the body
+ * `maxTurnMs` (-1 = never), or by `end`. Not Fastify's `request.signal`: that one fires when the body
  * has been read (spec/dependencies.md §5).
  */
-export function turnSignal(raw: ServerResponse, maxTurnMs: number, running: RunningTurns): TurnSignal {
+export function turnSignal(raw: ServerResponse, maxTurnMs: number): TurnSignal {
   const controller = new AbortController()
   let isGone = false
   const left = () => {
@@ -35,15 +34,14 @@ export function turnSignal(raw: ServerResponse, maxTurnMs: number, running: Runn
   else raw.once('close', left)
 
   const end = (why: GatewayError) => controller.abort(why)
-  running.add(end)
   const cut = () => end(timeIsUp(maxTurnMs))
   const timer = maxTurnMs === -1 ? undefined : setTimeout(cut, withGrace(maxTurnMs)).unref()
   return {
     signal: controller.signal,
     isClientGone: () => isGone,
+    end,
     done() {
       clearTimeout(timer)
-      running.delete(end)
       raw.off('close', left)
     }
   }

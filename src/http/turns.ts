@@ -6,11 +6,11 @@ import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { TurnRow, TurnStore } from '../stores/contracts.ts'
 import { errorAnswers } from './error-schema.ts'
-import type { RunsUnderWay } from './runs-under-way.ts'
+import type { TurnsUnderWay } from './turns-under-way.ts'
 
 export interface TurnsOptions {
   readonly turns: Pick<TurnStore, 'get'>
-  readonly underWay: Pick<RunsUnderWay, 'get'>
+  readonly underWay: Pick<TurnsUnderWay, 'get'>
 }
 
 const runSchema = z

@@ -12,9 +12,9 @@ import { frameworkOptions } from '../../src/http/framework-options.ts'
 import { groundRules } from '../../src/http/ground-rules.ts'
 import { models } from '../../src/http/models.ts'
 import { openaiChat } from '../../src/http/openai-chat.ts'
-import { RunsUnderWay } from '../../src/http/runs-under-way.ts'
 import type { TurnServices } from '../../src/http/turn-services.ts'
 import { turns } from '../../src/http/turns.ts'
+import { TurnsUnderWay } from '../../src/http/turns-under-way.ts'
 import type { StoredTurn, TurnRow } from '../../src/stores/contracts.ts'
 import type { EndedTurn } from '../../src/telemetry/metrics.ts'
 
@@ -60,9 +60,9 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   groundRules(app)
-  const drain = drainOf(app)
+  const underWay = new TurnsUnderWay()
+  const drain = drainOf(app, underWay)
   const services: TurnServices = {
-    running: drain.running,
     finder: { release: key => void released.push(key) },
     chat,
     models: { resolve: name => targets[name] },
@@ -90,7 +90,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
       streamBuffered: bytes => void buffered.push(bytes)
     },
     config: configSchema.parse(options.config ?? {}),
-    underWay: new RunsUnderWay(),
+    underWay,
     allowScript: options.allowScript ?? false
   }
   app.decorateRequest('principal')

@@ -8,10 +8,10 @@ import type { Principal } from '../../src/core/principal.ts'
 import { auth } from '../../src/http/auth.ts'
 import { describeApi } from '../../src/http/describe-api.ts'
 import { groundRules } from '../../src/http/ground-rules.ts'
-import { RunsUnderWay } from '../../src/http/runs-under-way.ts'
 import { sessionKey } from '../../src/http/session-key.ts'
 import { sessions } from '../../src/http/sessions.ts'
 import { turns } from '../../src/http/turns.ts'
+import { TurnsUnderWay } from '../../src/http/turns-under-way.ts'
 import type { StoredTurn, TurnRow } from '../../src/stores/contracts.ts'
 import { openSqlite } from '../../src/stores/sqlite/open.ts'
 import { toolFinder } from '../../src/tools/index/finder.ts'
@@ -48,7 +48,7 @@ async function aGateway(t: Test, changes: ConfigInput = {}) {
     ...{ sessions: stores.sessions, finder, config },
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
-  await app.register(turns, { turns: stores.turns, underWay: new RunsUnderWay() })
+  await app.register(turns, { turns: stores.turns, underWay: new TurnsUnderWay() })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(async () => {
     await app.close()

@@ -18,8 +18,10 @@ export class SqliteTurns implements TurnStore {
   readonly #get: StatementSync
   readonly #oldest: StatementSync
   readonly #delete: StatementSync
-  /** Not written yet, or being written. */
-  readonly #behind = new Map<string, TurnRow>()
+  /** Not written yet, oldest first. A list, for a Map's outgrown tables would keep the rows long after (see TurnsUnderWay). */
+  #behind: TurnRow[] = []
+  /** Being written. */
+  #leaving: TurnRow[] = []
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
@@ -33,9 +35,9 @@ export class SqliteTurns implements TurnStore {
 
   saveLater(row: TurnRow): void {
     const behind = this.#behind
-    behind.set(row.id, row)
-    if (behind.size >= BEHIND_ROWS) {
-      if (behind.size > MAX_BEHIND) behind.delete(behind.keys().next().value as string)
+    behind.push(row)
+    if (behind.length >= BEHIND_ROWS) {
+      if (behind.length > MAX_BEHIND) behind.shift()
       this.#writeBehind()
     } else {
       this.#timer ??= setTimeout(() => this.#writeBehind(), BEHIND_MS).unref()
@@ -47,7 +49,8 @@ export class SqliteTurns implements TurnStore {
   }
 
   async get(id: string): Promise<TurnRow | undefined> {
-    const behind = this.#behind.get(id)
+    const has = (row: TurnRow) => row.id === id
+    const behind = this.#behind.findLast(has) ?? this.#leaving.findLast(has)
     if (behind) return behind
     return this.#engine.read(() => {
       const row = this.#get.get(id)
@@ -69,19 +72,27 @@ export class SqliteTurns implements TurnStore {
     clearTimeout(this.#timer)
     this.#timer = undefined
     await this.#writing
-    const rows = [...this.#behind.values()]
+    const rows = this.#behind
     if (rows.length === 0) return
-    await this.#engine.write(() => {
-      for (const row of rows) this.#put(row)
-    })
-    for (const row of rows) if (this.#behind.get(row.id) === row) this.#behind.delete(row.id)
+    this.#behind = []
+    this.#leaving = rows
+    try {
+      await this.#engine.write(() => {
+        for (const row of rows) this.#put(row)
+      })
+    } catch (error) {
+      this.#behind = [...rows, ...this.#behind]
+      throw error
+    } finally {
+      this.#leaving = []
+    }
   }
 
   #writeBehind(): void {
     if (this.#writing) return
     const again = () => {
       this.#writing = undefined
-      if (this.#behind.size > 0) this.#timer ??= setTimeout(() => this.#writeBehind(), BEHIND_MS).unref()
+      if (this.#behind.length > 0) this.#timer ??= setTimeout(() => this.#writeBehind(), BEHIND_MS).unref()
     }
     // A failure was told to the engine's listener; the rows are still there and will be tried again.
     this.#writing = this.flush().then(again, again)
