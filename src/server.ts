@@ -9,6 +9,7 @@ import { ConfigError } from './config/config-error.ts'
 import { type Reading, readConfig } from './config/read.ts'
 import type { Config } from './config/schema.ts'
 import { GatewayError } from './core/errors.ts'
+import { redacted, withCleanHeaders } from './telemetry/redacted.ts'
 
 export interface ServeOptions {
   /** Configuration file; default as in `readConfig`. */
@@ -24,20 +25,6 @@ export interface ServeOptions {
 const CLOSE_MS = 5000
 /** Lines are written together, since each write costs as much as ten lines do; none waits longer than this. */
 const FLUSH_MS = 100
-
-/** Never written, should they ever get into a line: keys, cookies, texts. */
-const REDACTED = [
-  'authorization',
-  'cookie',
-  'api_key',
-  'apiKey',
-  'secret',
-  'prompt',
-  'messages',
-  'arguments',
-  'content'
-]
-const HEADERS = ['.authorization', '.cookie', '["x-api-key"]', '["set-cookie"]']
 
 /**
  * Starts the gateway. Resolves to 0 once it listens (the process then lives until a signal), to 1 when the
@@ -138,8 +125,8 @@ function heldOutput(level: string): Output {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: label => ({ level: label }) },
-      redact: [...REDACTED, ...['headers', 'req.headers', 'err.headers'].flatMap(at => HEADERS.map(name => at + name))]
+      formatters: { level: label => ({ level: label }), log: redacted },
+      serializers: { err: error => withCleanHeaders(pino.stdSerializers.err(error)) }
     },
     { write }
   )
