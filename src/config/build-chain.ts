@@ -17,11 +17,14 @@ export interface ChainServices {
   readonly finder: ToolFinder
   /** Around every tool call, first = outermost. */
   readonly guards: readonly Guard[]
+  /** Remote advisors and those of plugins: the lists name them beside the built-in ones. */
+  readonly added?: readonly Advisor[]
 }
 
 /** The whole chain: the `turn` list, the loop, the `call` list, and the models by name at its end. */
 export function buildChain(config: Config, services: ChainServices): Model {
-  const create = creators(config, services)
+  const { added = [] } = services
+  const create = { ...creators(config, services), ...Object.fromEntries(added.map(each => [each.name, () => each])) }
   const listed = (names: readonly string[]) =>
     names.map(name => {
       const make = ownValue(create, name)

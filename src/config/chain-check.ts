@@ -1,20 +1,33 @@
 import type { Path } from './path.ts'
 import { ADVISORS } from './sections/turn.ts'
 
-type Place = keyof typeof ADVISORS
+export type Place = keyof typeof ADVISORS
 
 interface Wrong {
   readonly path: Path
   readonly message: string
 }
 
-/** What is wrong with the two lists of advisors: unknown names, wrong lists, a name twice, the loop, no meter. */
-export function chainProblems(chain: Readonly<Record<Place, readonly string[]>>): Wrong[] {
+/** An advisor that is not built in, and the lists it may stand in. */
+export interface AddedAdvisor {
+  readonly name: string
+  readonly places: readonly Place[]
+}
+
+/**
+ * What is wrong with the two lists of advisors: unknown names, wrong lists, a name twice, the loop, no meter. `added`:
+ * remote advisors and those of plugins, beside the built-in ones.
+ */
+export function chainProblems(
+  chain: Readonly<Record<Place, readonly string[]>>,
+  added: readonly AddedAdvisor[] = []
+): Wrong[] {
+  const known = { turn: allowedIn('turn', added), call: allowedIn('call', added) }
   const seen = new Set<string>()
   const problems: Wrong[] = []
   for (const place of ['turn', 'call'] as const) {
     for (const [i, name] of chain[place].entries()) {
-      const message = seen.has(name) ? `${name} is listed twice` : complaint(place, name)
+      const message = seen.has(name) ? `${name} is listed twice` : complaint(place, name, known)
       seen.add(name)
       if (message !== undefined) problems.push({ path: ['chain', place, i], message })
     }
@@ -23,11 +36,14 @@ export function chainProblems(chain: Readonly<Record<Place, readonly string[]>>)
   return problems
 }
 
-function complaint(place: Place, name: string): string | undefined {
-  const allowed: readonly string[] = ADVISORS[place]
-  if (allowed.includes(name)) return undefined
+function allowedIn(place: Place, added: readonly AddedAdvisor[]): readonly string[] {
+  return [...ADVISORS[place], ...added.filter(({ places }) => places.includes(place)).map(({ name }) => name)]
+}
+
+function complaint(place: Place, name: string, known: Readonly<Record<Place, readonly string[]>>): string | undefined {
+  if (known[place].includes(name)) return undefined
   if (name === 'tool-loop') return 'tool-loop may not be listed; it stands between the two lists'
   const other = place === 'turn' ? 'call' : 'turn'
-  if ((ADVISORS[other] as readonly string[]).includes(name)) return `${name} belongs under ${other}`
-  return `there is no advisor named ${name}; known here are ${allowed.join(', ')}`
+  if (known[other].includes(name)) return `${name} belongs under ${other}`
+  return `there is no advisor named ${name}; known here are ${known[place].join(', ')}`
 }
