@@ -1,6 +1,6 @@
 import type { Fields } from '../core/chat.ts'
+import { cleanMessage } from '../core/clean-message.ts'
 import { type ErrorCode, type ErrorDetail, GatewayError } from '../core/errors.ts'
-import { cleanMessage } from './clean-message.ts'
 import { isFields } from './is-fields.ts'
 
 /** What a provider said when it failed. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { Log, Turn } from '../core/turn.ts'
 import type { Egress } from '../egress/guarded-dispatchers.ts'
+import { newSigningSecret } from '../egress/signing.ts'
 import type { Page, ToolRow, ToolStore } from '../stores/contracts.ts'
 import {
   declaredInFile,
@@ -19,7 +20,6 @@ import {
 import type { ToolDefaults, ToolDefinition } from './definition.ts'
 import { type Admitted, admitTool, flagsOf } from './registration.ts'
 import { type SecretScan, secretScan } from './secret-scan.ts'
-import { newSigningSecret } from './signing.ts'
 import { type EntryFields, type ToolEntry, type ToolSecrets, toolEntry } from './tool-entry.ts'
 import { type Attached, isAdmin, mayManage, mayUse } from './tool-rights.ts'
 import { readRow, rowOf, type SecretVault } from './tool-row.ts'

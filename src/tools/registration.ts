@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { Egress } from '../egress/guarded-dispatchers.ts'
+import { isSigningSecret } from '../egress/signing.ts'
 import { completeDefinition } from './complete-definition.ts'
 import { type ToolBody, type ToolDefaults, type ToolDefinition, toolBody } from './definition.ts'
 import { admitHeaders } from './header-admission.ts'
 import { admitSchema } from './schema-admission.ts'
 import { isCheckable } from './schema-check.ts'
 import { givesOrders, shownText } from './shown-text.ts'
-import { isSigningSecret } from './signing.ts'
 
 export interface AdmissionOptions {
   readonly egress: Pick<Egress, 'policies' | 'judgeUrl'>

@@ -1,8 +1,8 @@
 import type { Tool } from '../core/chat.ts'
 import type { Run } from '../core/turn.ts'
+import { signingKey } from '../egress/signing.ts'
 import type { ToolRow } from '../stores/contracts.ts'
 import type { ToolDefinition } from './definition.ts'
-import { signingKey } from './signing.ts'
 import { type WebhookServices, webhook } from './webhook.ts'
 
 /** Secrets of a tool and when they were given (ISO 8601). */

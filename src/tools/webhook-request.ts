@@ -1,8 +1,9 @@
-import { type KeyObject, randomUUID } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { ToolCall } from '../core/chat.ts'
 import type { Turn } from '../core/turn.ts'
+import { signature } from '../egress/signing.ts'
+import { traceparent } from '../egress/traceparent.ts'
 import type { ToolDefinition } from './definition.ts'
-import { signature } from './signing.ts'
 
 /** One sending of a call. */
 export interface Sending {
@@ -46,7 +47,7 @@ export function webhookRequest(sending: Sending): WebhookRequest {
     ...['webhook-id', webhookId, 'webhook-timestamp', String(timestamp)],
     ...['webhook-signature', signature({ id: webhookId, timestamp, body }, keys), 'idempotency-key', webhookId],
     ...['prefer', `wait=${Math.max(1, Math.ceil((deadline - now) / 1000))}`],
-    ...['traceparent', turn.request.traceparent ?? traceparentOf(turn.id)],
+    ...['traceparent', traceparent(turn)],
     ...['x-gateway-hops', String(turn.request.hops + 1)]
   ]
   for (const [name, value] of Object.entries(definition.endpoint.headers)) headers.push(name, value)
@@ -92,17 +93,6 @@ function contextOf({ definition, turn }: Sending): string {
 /** Others' text as a header value: JSON escapes for all that is not printable ASCII. */
 function inHeader(text: string): string {
   return text.replace(/[^\x20-\x7E]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-/** A turn that came without a trace begins one: its ULID is the trace id, so all its calls are found together. */
-function traceparentOf(turnId: string): string {
-  let trace = 0n
-  for (const character of turnId.slice(turnId.indexOf('_') + 1)) {
-    trace = trace * 32n + BigInt(Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(character)))
-  }
-  const traceId = BigInt.asUintN(128, trace).toString(16).padStart(32, '0')
-  // A UUID's random bytes are drawn in advance, single bytes are not.
-  return `00-${traceId}-${randomUUID().replaceAll('-', '').slice(16)}-00`
 }
 
 function isoOf(time: number): string {

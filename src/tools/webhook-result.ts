@@ -1,4 +1,5 @@
 import type { ToolResult } from '../core/turn.ts'
+import type { Exchange } from '../egress/exchange.ts'
 import { cutText } from './cut-text.ts'
 import type { ToolDefinition } from './definition.ts'
 import { exactJson } from './exact-json.ts'
@@ -7,7 +8,6 @@ import { schemaCheck } from './schema-check.ts'
 import { scrub } from './secret-scan.ts'
 import { readEnvelope } from './tool-result-envelope.ts'
 import { visibleText } from './visible-text.ts'
-import type { Exchange } from './webhook-exchange.ts'
 
 /** What the model and the run view are told; how often it was sent is not known here. */
 export type Outcome = Pick<ToolResult, 'content' | 'status'> & { readonly code?: string }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { endsWithUs } from '../../src/cases/ends-with-us.ts'
-import { newSigningSecret, signature, signingKey } from '../../src/tools/signing.ts'
+import { newSigningSecret, signature, signingKey } from '../../src/egress/signing.ts'
 import { want } from '../helper/want.ts'
 import { anEgress, aWebhook } from '../helper/webhook.ts'
 

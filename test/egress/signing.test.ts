@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { isSigningSecret, newSigningSecret, signature, signingKey } from '../../src/tools/signing.ts'
+import { isSigningSecret, newSigningSecret, signature, signingKey } from '../../src/egress/signing.ts'
 
 const id = 'tc_01J00000000000000000000000r1i0'
 const body = '{"type":"tool.call","data":{"city":"Zürich"}}'

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { EgressRefused } from '../egress/egress-refused.ts'
+import { EgressRefused } from './egress-refused.ts'
 
 export interface Outgoing {
   readonly dispatcher: Dispatcher
