@@ -14,7 +14,7 @@ for ask in order["asks"]:
         extra_headers={"x-session-id": ask["session"]},
         extra_body={"loopgate": ask["loopgate"]},
     )
-    text, finish, usage, loopgate = "", None, None, None
+    text, finish, usage, loopgate, events = "", None, None, None, []
     if ask["mode"] == "call":
         answer = client.chat.completions.create(**parameters)
         text, finish = answer.choices[0].message.content, answer.choices[0].finish_reason
@@ -28,5 +28,9 @@ for ask in order["asks"]:
                 text += choice.delta.content or ""
                 finish = choice.finish_reason or finish
             usage = chunk.usage or usage
-            loopgate = (chunk.model_extra or {}).get("loopgate", loopgate)
-    print(json.dumps({"text": text, "finish": finish, "usage": usage.model_dump(), "loopgate": loopgate}), flush=True)
+            extra = (chunk.model_extra or {}).get("loopgate")
+            if extra and "event" in extra:
+                events.append(extra["event"]["type"])
+            loopgate = extra or loopgate
+    got = {"text": text, "finish": finish, "usage": usage.model_dump(), "loopgate": loopgate, "events": events}
+    print(json.dumps(got), flush=True)

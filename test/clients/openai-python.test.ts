@@ -22,7 +22,7 @@ t.test('the official SDK for Python gets one clean answer, whatever it took', wa
       mode,
       question: each.question,
       session: `python-${mode}-${each.name.replaceAll(' ', '-')}`,
-      loopgate: { ...each.loopgate, include: ['rounds'] }
+      loopgate: { ...each.loopgate, include: ['rounds', 'events'] }
     }))
   )
   const order = JSON.stringify({ url: gateways.front.url, asks })
@@ -32,7 +32,9 @@ t.test('the official SDK for Python gets one clean answer, whatever it took', wa
   let seen = 0
   for await (const line of createInterface({ input: child.stdout })) {
     const { each, mode } = asks[at++] as (typeof asks)[number]
-    const got: ClientAnswer = JSON.parse(line)
+    const got: ClientAnswer & { events: readonly string[] } = JSON.parse(line)
+    const ends = got.events.filter(type => type === 'round.end').length
+    t.equal(ends, mode === 'stream' ? each.rounds : 0, 'events come on chunks that the SDK survives')
     // The next question may be on its way already: what this one called are the next of those that came.
     const toolCalls = gateways.toolCalls.slice(seen, seen + each.called.length)
     seen += each.called.length
