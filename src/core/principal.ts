@@ -22,6 +22,8 @@ export interface Session {
    * Absent: whenever it is written.
    */
   readonly since?: number
-  /** Always `main` until branches come. */
+  /** `main`, or the name of the branch that the turn is on; `key` is then that branch's own. */
   readonly branch: string
+  /** Key of the session that the branch belongs to. Absent on `main`. */
+  readonly root?: string
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../core/chat.ts'
 import type { SessionStore, StoredTurn } from '../stores/contracts.ts'
 
-type Needed = Pick<SessionStore, 'get' | 'turns' | 'append' | 'reveal' | 'decideSearch'>
+type Needed = Pick<SessionStore, 'get' | 'turns' | 'summary' | 'append' | 'reveal' | 'decideSearch'>
 
 /** The store of one play's only session: what memory and tool search keep, in variables. */
 export class Sessions implements Needed {
@@ -28,6 +28,7 @@ export class Sessions implements Needed {
     lastUsedAt: 0,
     turns: this.#kept.length,
     revealed: this.#revealed,
+    branches: [],
     ...(this.#searchMode && { searchMode: this.#searchMode }),
     ...(this.#lastFound && { lastFound: this.#lastFound })
   })
@@ -36,6 +37,8 @@ export class Sessions implements Needed {
     const found = this.#kept.filter(({ status }) => statuses.includes(status)).slice(-limit)
     return part === 'all' ? found : found.map(ends)
   }
+
+  summary: Needed['summary'] = async () => undefined
 
   append: Needed['append'] = async (_session, _owner, turn) => {
     this.#kept = [...this.#kept.filter(({ id }) => id !== turn.id && id !== turn.replaces), turn]

@@ -37,6 +37,8 @@ export interface SessionInfo {
   readonly turns: number
   /** In order of discovery. */
   readonly revealed: readonly string[]
+  /** Names of the session's branches beside `main`, in the order in which they were opened. */
+  readonly branches: readonly string[]
   /** `auto` of tool search, as decided at the session's first turn and kept (contract §18). */
   readonly searchMode?: 'on' | 'off'
   /** What the latest round that searched has found, in order; kept for `tool_search.accumulate: false`. */
@@ -48,9 +50,17 @@ export interface SessionOwner {
   readonly keyId: string
 }
 
+/** What stands for the turns of a session up to one, that one included, when they are recalled. */
+export interface StoredSummary {
+  readonly text: string
+  /** Id of the last turn that it covers. */
+  readonly upTo: string
+}
+
 /**
- * `append`, `reveal` and `decideSearch` write nothing, and resolve all the same, for a turn whose session was deleted
- * after the turn began (`session.since`).
+ * `append`, `reveal`, `decideSearch`, `openBranch` and `summarise` write nothing, and resolve all the same, for a turn
+ * whose session was deleted after the turn began (`session.since`). A branch is a session under a key of its own
+ * (`session.root` is the key of the one it belongs to): it is not listed, is used when the other is, and goes with it.
  */
 export interface SessionStore {
   get(sessionKey: string): Promise<SessionInfo | undefined>
@@ -58,13 +68,32 @@ export interface SessionStore {
   /**
    * The session's turns, oldest first; only those with one of the given statuses; the newest `limit` of them.
    * `ends`: their user messages and answers only, but turns that wait for something whole. Default: all messages.
+   * `from`: all turns, or only those that the session's summary does not cover. Default: all.
    */
   turns(
     sessionKey: string,
     statuses: readonly TurnStatus[],
     limit: number,
-    part?: 'all' | 'ends'
+    part?: 'all' | 'ends',
+    from?: 'start' | 'summary'
   ): Promise<readonly StoredTurn[]>
+  summary(sessionKey: string): Promise<StoredSummary | undefined>
+  /**
+   * Puts a summary in the place of the one that ended with `previous` (absent: there was none). Resolves to `false`,
+   * and changes nothing, when another is there meanwhile, or when a turn that it covers is gone or waits.
+   */
+  summarise(session: Session, summary: StoredSummary, previous: string | undefined): Promise<boolean>
+  /**
+   * Makes the branch, unless it is there, with what its session has now: turns that have ended, the summary, revealed
+   * tools. Also makes the session when it is not there.
+   */
+  openBranch(session: Session, owner: SessionOwner): Promise<void>
+  /**
+   * A new session `to` with what the one of the key has, up to the turn `upTo` (default: all of it), which may stand on
+   * a branch too. A copy: either may be deleted. Turns that wait stay where they are. Rejects with `not_found` (no such
+   * session or turn) or `invalid_request` (the new name is taken, or the turn waits).
+   */
+  fork(sessionKey: string, to: Session, owner: SessionOwner, upTo?: string): Promise<void>
   /** The transcript, oldest first, with the turn each message belongs to. */
   messages(sessionKey: string, page: { limit: number; cursor?: string }): Promise<Page<TranscriptMessage>>
   /**
@@ -84,7 +113,7 @@ export interface SessionStore {
   ): Promise<readonly string[]>
   /** Keeps what `auto` was decided to be; the first writer wins. Resolves to what holds. */
   decideSearch(session: Session, owner: SessionOwner, mode: 'on' | 'off'): Promise<'on' | 'off'>
-  /** Texts, results and revealed tools go; `false` when there was none. */
+  /** Texts, results, revealed tools and branches go; `false` when there was none. */
   delete(sessionKey: string): Promise<boolean>
   /** Deletes sessions not used since; resolves to how many. Called by a timer. */
   sweep(unusedSince: number): Promise<number>

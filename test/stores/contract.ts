@@ -2,6 +2,8 @@ import type { Test } from 'tap'
 import type { Message } from '../../src/core/chat.ts'
 import type { Session } from '../../src/core/principal.ts'
 import type { SessionOwner, StoredTurn, Stores, ToolRow, TurnRow } from '../../src/stores/contracts.ts'
+import { branchesContract } from './contract-branches.ts'
+import { summariesContract } from './contract-summaries.ts'
 
 export const owner: SessionOwner = { tenant: 'default', keyId: 'dev' }
 export const aSession = (key: string): Session => ({ id: `name-of-${key}`, key, named: true, branch: 'main' })
@@ -47,6 +49,8 @@ const ids = (turns: readonly StoredTurn[]) => turns.map(({ id }) => id)
 /** What every store engine must do: run it against a new, empty store, `opened` by the engine under test. */
 export async function storeContract(t: Test, opened: () => Promise<Stores>): Promise<void> {
   await t.test('sessions', async t => sessions(t, opened))
+  await t.test('branches and forks', async t => branchesContract(t, opened))
+  await t.test('summaries', async t => summariesContract(t, opened))
   await t.test('turns', async t => runs(t, opened))
   await t.test('tools', async t => tools(t, opened))
 }

@@ -19,10 +19,18 @@ export class Deletions {
     this.#times.delete(sessionKey)
   }
 
-  /** Was the session deleted after this turn began? */
-  isOver({ key, since }: { readonly key: string; readonly since?: number }): boolean {
+  /** Was the session, or the one whose branch it is, deleted after this turn began? */
+  isOver({
+    key,
+    root = key,
+    since
+  }: {
+    readonly key: string
+    readonly root?: string
+    readonly since?: number
+  }): boolean {
     if (this.#times.size === 0 || since === undefined) return false
-    const time = this.#times.get(key)
+    const time = this.#times.get(root)
     return time !== undefined && since < time
   }
 }

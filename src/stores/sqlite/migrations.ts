@@ -82,5 +82,21 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       created_ms INTEGER NOT NULL,
       PRIMARY KEY (tool, version)
     ) STRICT, WITHOUT ROWID`
+  ],
+
+  '0002-branches': [
+    // A branch is a session with a root: found by that, and not by its owner.
+    'ALTER TABLE sessions ADD COLUMN root INTEGER',
+    `ALTER TABLE sessions ADD COLUMN branch TEXT NOT NULL DEFAULT 'main'`,
+    'CREATE INDEX sessions_root ON sessions (root) WHERE root IS NOT NULL',
+
+    // until, turn_id: place and id of the last turn that it covers.
+    `CREATE TABLE summaries (
+      session INTEGER PRIMARY KEY,
+      until INTEGER NOT NULL,
+      turn_id TEXT NOT NULL,
+      text TEXT NOT NULL,
+      created_ms INTEGER NOT NULL
+    ) STRICT`
   ]
 }

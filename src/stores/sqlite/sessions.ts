@@ -7,6 +7,7 @@ import type {
   SessionInfo,
   SessionOwner,
   SessionStore,
+  StoredSummary,
   StoredTurn,
   TranscriptMessage,
   TurnStatus
@@ -14,7 +15,9 @@ import type {
 import { cursorOf, placeOf } from './cursor.ts'
 import { Deletions } from './deletions.ts'
 import type { Engine } from './engine.ts'
+import { Forks } from './forks.ts'
 import { Revealed } from './revealed.ts'
+import { Summaries } from './summaries.ts'
 import { Transcript } from './transcript.ts'
 
 interface SessionRow {
@@ -28,14 +31,18 @@ interface SessionRow {
   readonly turns: number
   readonly search_mode: 'on' | 'off' | null
   readonly last_found: string | null
+  readonly branch: string
 }
 
 /** Sessions looked at in one unit of a sweep, which holds up everything else while it runs. */
 const SWEPT_AT_ONCE = 200
 
+/** Behind every turn there is. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER
+
 /** What every session starts with is made by whichever write comes first. */
-const TOUCH = `INSERT INTO sessions (key, id, tenant, key_id, created_ms, used_ms, turns, next_seq)
-  VALUES (?, ?, ?, ?, ?5, ?5, ?6, ?7)
+const TOUCH = `INSERT INTO sessions (key, id, tenant, key_id, created_ms, used_ms, turns, next_seq, root, branch)
+  VALUES (?, ?, ?, ?, ?5, ?5, ?6, ?7, ?8, ?9)
   ON CONFLICT (key) DO UPDATE SET
     used_ms = max(used_ms, excluded.used_ms), turns = turns + excluded.turns, next_seq = next_seq + excluded.next_seq
   RETURNING n, next_seq`
@@ -45,8 +52,11 @@ export class SqliteSessions implements SessionStore {
   readonly #deletions = new Deletions()
   readonly #transcript: Transcript
   readonly #revealed: Revealed
+  readonly #summaries: Summaries
+  readonly #forks: Forks
   readonly #get: StatementSync
   readonly #list: StatementSync
+  readonly #branches: StatementSync
   readonly #walk: StatementSync
   readonly #touch: StatementSync
   readonly #decide: StatementSync
@@ -58,10 +68,13 @@ export class SqliteSessions implements SessionStore {
     this.#engine = engine
     this.#transcript = new Transcript(engine)
     this.#revealed = new Revealed(engine)
+    this.#summaries = new Summaries(engine)
+    this.#forks = new Forks(engine)
     this.#get = engine.prepare('SELECT * FROM sessions WHERE key = ?')
-    this.#list = engine.prepare(`SELECT * FROM sessions WHERE tenant = ? AND key_id = ? AND (created_ms, key) < (?, ?)
-      ORDER BY created_ms DESC, key DESC LIMIT ?`)
-    this.#walk = engine.prepare('SELECT n, used_ms FROM sessions WHERE n > ? ORDER BY n LIMIT ?')
+    this.#list = engine.prepare(`SELECT * FROM sessions WHERE tenant = ? AND key_id = ?
+      AND (created_ms, key) < (?, ?) AND root IS NULL ORDER BY created_ms DESC, key DESC LIMIT ?`)
+    this.#branches = engine.prepare('SELECT n, branch FROM sessions WHERE root = ? ORDER BY n')
+    this.#walk = engine.prepare('SELECT n, used_ms FROM sessions WHERE n > ? AND root IS NULL ORDER BY n LIMIT ?')
     this.#touch = engine.prepare(TOUCH)
     this.#decide = engine.prepare(`UPDATE sessions SET search_mode = coalesce(search_mode, ?) WHERE n = ?
       RETURNING search_mode`)
@@ -89,8 +102,49 @@ export class SqliteSessions implements SessionStore {
     })
   }
 
-  async turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number, part: 'all' | 'ends' = 'all') {
-    return this.#engine.read(() => this.#transcript.turns(sessionKey, statuses, limit, part))
+  async turns(
+    sessionKey: string,
+    statuses: readonly TurnStatus[],
+    limit: number,
+    part: 'all' | 'ends' = 'all',
+    from: 'start' | 'summary' = 'start'
+  ) {
+    return this.#engine.read(() => this.#transcript.turns(sessionKey, statuses, limit, { part, from }))
+  }
+
+  async summary(sessionKey: string): Promise<StoredSummary | undefined> {
+    return this.#engine.read(() => this.#summaries.get(sessionKey))
+  }
+
+  summarise(session: Session, summary: StoredSummary, previous: string | undefined): Promise<boolean> {
+    return this.#engine.write(() => {
+      const row = this.#deletions.isOver(session) ? undefined : this.#get.get(session.key)
+      if (row === undefined) return false
+      const n = row.n as number
+      const position = this.#transcript.find(n, summary.upTo)?.position
+      if (position === undefined) return false
+      return this.#summaries.replace(n, { ...summary, position, ...(previous !== undefined && { previous }) })
+    })
+  }
+
+  async openBranch(session: Session, owner: SessionOwner): Promise<void> {
+    const isThere = () => this.#get.get(session.key) !== undefined
+    if (this.#engine.read(isThere)) return
+    await this.#engine.write(() => {
+      // Another request may have opened it meanwhile.
+      if (this.#deletions.isOver(session) || isThere()) return
+      const root = this.#touchedRoot(session, owner)
+      if (root !== undefined) this.#forks.copy(root, { session, owner, root, upTo: EVERYTHING })
+    })
+  }
+
+  fork(sessionKey: string, to: Session, owner: SessionOwner, upTo?: string): Promise<void> {
+    return this.#engine.write(() => {
+      const row = this.#get.get(sessionKey)
+      if (row === undefined) throw new GatewayError('not_found', 'There is no such session.')
+      const { session, position } = this.#placeOf(row.n as number, upTo)
+      if (!this.#forks.copy(session, { session: to, owner, upTo: position })) throw taken(to)
+    })
   }
 
   async messages(
@@ -171,15 +225,41 @@ export class SqliteSessions implements SessionStore {
     return { swept: unused.length, next: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.n }
   }
 
-  #touched({ key, id }: Session, { tenant, keyId }: SessionOwner, { turns, seqs }: { turns: number; seqs: number }) {
-    const row = this.#touch.get(key, id, tenant, keyId, Date.now(), turns, seqs)
+  #touched(session: Session, owner: SessionOwner, { turns, seqs }: { turns: number; seqs: number }) {
+    const { key, id, branch } = session
+    const root = this.#touchedRoot(session, owner) ?? null
+    const row = this.#touch.get(key, id, owner.tenant, owner.keyId, Date.now(), turns, seqs, root, branch)
     return row as { n: number; next_seq: number }
   }
 
+  /** The number of the session whose branch this is. It is used whenever a branch is. */
+  #touchedRoot({ root, id }: Session, { tenant, keyId }: SessionOwner): number | undefined {
+    if (root === undefined) return undefined
+    return this.#touch.get(root, id, tenant, keyId, Date.now(), 0, 0, null, 'main')?.n as number
+  }
+
+  /** Which of the session and its branches has the turn, and where; without a turn, the end of the session. */
+  #placeOf(n: number, turnId: string | undefined): { session: number; position: number } {
+    if (turnId === undefined) return { session: n, position: EVERYTHING }
+    for (const session of [n, ...this.#branchesOf(n).map(branch => branch.n)]) {
+      const found = this.#transcript.find(session, turnId)
+      if (found?.isOpen) throw waits(turnId)
+      if (found) return { session, position: found.position }
+    }
+    throw new GatewayError('not_found', `The session has no turn ${turnId}.`, { param: 'turn_id' })
+  }
+
+  #branchesOf(n: number): readonly { readonly n: number; readonly branch: string }[] {
+    return this.#branches.all(n) as { n: number; branch: string }[]
+  }
+
   #remove(n: number): void {
-    this.#transcript.remove(n)
-    this.#revealed.remove(n)
-    this.#delete.run(n)
+    for (const each of [n, ...this.#branchesOf(n).map(branch => branch.n)]) {
+      this.#transcript.remove(each)
+      this.#revealed.remove(each)
+      this.#summaries.remove(each)
+      this.#delete.run(each)
+    }
   }
 
   #info(row: SessionRow): SessionInfo {
@@ -190,7 +270,8 @@ export class SqliteSessions implements SessionStore {
       createdAt: row.created_ms,
       lastUsedAt: row.used_ms,
       turns: row.turns,
-      revealed: this.#revealed.names(row.key, 'main'),
+      revealed: this.#revealed.names(row.key, row.branch),
+      branches: this.#branchesOf(row.n).map(({ branch }) => branch),
       ...(row.search_mode !== null && { searchMode: row.search_mode }),
       ...(row.last_found !== null && { lastFound: JSON.parse(row.last_found) as string[] })
     }
@@ -199,4 +280,16 @@ export class SqliteSessions implements SessionStore {
 
 function answeredBefore(): GatewayError {
   return new GatewayError('session_busy', 'Another request of the session has gone on from these calls already.')
+}
+
+function taken({ id }: Session): GatewayError {
+  return new GatewayError('invalid_request', `There is a session ${id} already; give the fork another name.`, {
+    param: 'session_id'
+  })
+}
+
+function waits(turnId: string): GatewayError {
+  return new GatewayError('invalid_request', `The turn ${turnId} waits for its client; fork at an earlier one.`, {
+    param: 'turn_id'
+  })
 }

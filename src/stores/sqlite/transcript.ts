@@ -17,6 +17,9 @@ const INSERT_TURN = `INSERT INTO session_turns (session, position, id, status, a
 
 const NUMBER = '(SELECT n FROM sessions WHERE key = ?)'
 
+const NOT_SUMMARISED =
+  'AND position > coalesce((SELECT until FROM summaries WHERE summaries.session = session_turns.session), -1)'
+
 const PAGE = `SELECT seq, id, status, created_ms, body
   FROM messages CROSS JOIN session_turns USING (session)
   WHERE session = ${NUMBER} AND seq > ? AND position = turn ORDER BY seq LIMIT ?`
@@ -33,7 +36,7 @@ export class Transcript {
   readonly #deleteTurns: StatementSync
   readonly #deleteMessages: StatementSync
   /** By the number of statuses asked for. */
-  readonly #newest = new Map<number, StatementSync>()
+  readonly #newest = { start: new Map<number, StatementSync>(), summary: new Map<number, StatementSync>() }
   readonly #bodies: { readonly all: StatementSync; readonly ends: StatementSync }
 
   constructor(engine: Engine) {
@@ -55,8 +58,14 @@ export class Transcript {
     }
   }
 
-  turns(sessionKey: string, statuses: readonly TurnStatus[], limit: number, part: 'all' | 'ends'): StoredTurn[] {
-    const found = this.#newestOf(statuses.length).all(sessionKey, ...statuses, limit) as unknown as TurnRecord[]
+  turns(
+    sessionKey: string,
+    statuses: readonly TurnStatus[],
+    limit: number,
+    { part, from }: { readonly part: 'all' | 'ends'; readonly from: 'start' | 'summary' }
+  ): StoredTurn[] {
+    const newest = this.#newestOf(statuses.length, from)
+    const found = newest.all(sessionKey, ...statuses, limit) as unknown as TurnRecord[]
     const oldest = found.at(-1)
     if (oldest === undefined) return []
     const messages = new Map(found.map(({ position }): [number, Message[]] => [position, []]))
@@ -88,8 +97,13 @@ export class Transcript {
 
   /** Is the turn there, and still open? */
   isWaiting(session: number, turnId: string): boolean {
+    return this.find(session, turnId)?.isOpen === true
+  }
+
+  /** Where the turn stands among those of its session, and whether it still waits for something. */
+  find(session: number, turnId: string): { readonly position: number; readonly isOpen: boolean } | undefined {
     const row = this.#find.get(turnId, session)
-    return row !== undefined && isOpen(row.status as TurnStatus)
+    return row && { position: row.position as number, isOpen: isOpen(row.status as TurnStatus) }
   }
 
   /** Takes a turn out with its messages; how many there were, 0 or 1. */
@@ -120,13 +134,14 @@ export class Transcript {
     this.#deleteTurns.run(session)
   }
 
-  #newestOf(statuses: number): StatementSync {
-    const known = this.#newest.get(statuses)
+  #newestOf(statuses: number, from: 'start' | 'summary'): StatementSync {
+    const known = this.#newest[from].get(statuses)
     if (known) return known
     const places = Array(statuses).fill('?').join(', ')
     const statement = this.#engine.prepare(`SELECT position, id, status, answer_id, created_ms FROM session_turns
-      WHERE session = ${NUMBER} AND status IN (${places}) ORDER BY position DESC LIMIT ?`)
-    this.#newest.set(statuses, statement)
+      WHERE session = ${NUMBER} AND status IN (${places}) ${from === 'summary' ? NOT_SUMMARISED : ''}
+      ORDER BY position DESC LIMIT ?`)
+    this.#newest[from].set(statuses, statement)
     return statement
   }
 }
