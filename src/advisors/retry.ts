@@ -62,7 +62,7 @@ function watched(turn: Turn, seen: Seen): Turn {
     turn.tell(event)
   }
   if (emit === undefined) return { ...turn, tell }
-  const callsAreHeld = turn.prompt.tools.values().some(tool => tool.run !== undefined)
+  const callsAreHeld = turn.callsAreHeld === true
   const watching: Emit = delta => {
     seen.visible ||= isVisible(delta, callsAreHeld)
     return emit(delta)

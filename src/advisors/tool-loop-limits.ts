@@ -1,24 +1,37 @@
 import type { Finish, LimitHit, Usage } from '../core/chat.ts'
-import type { Turn } from '../core/turn.ts'
+import type { Breach, Turn } from '../core/turn.ts'
+import { addUsage } from '../core/usage.ts'
 
-/** Does a limit end the turn before this round, or before the batch it asked for (contract §4.3)? */
-export function endOf(
-  turn: Turn,
-  round: number,
-  usage: Usage | undefined
-): { hit: LimitHit; text: string } | undefined {
-  const { maxRounds, maxTokens, maxTurnMs } = turn.policy.limits
-  if (maxRounds !== -1 && round > maxRounds) {
-    return {
-      hit: { kind: 'max_rounds', max: maxRounds },
-      text: `Limit reached: at most ${maxRounds} model calls in one turn.`
-    }
-  }
-  if (maxTokens !== undefined && maxTokens !== -1 && usage !== undefined && usage.total >= maxTokens) {
-    return { hit: { kind: 'max_tokens', max: maxTokens }, text: 'Limit reached: tokens.' }
+/** A limit that was met, what it does to the turn, and its text. */
+export interface Limit extends Breach {
+  readonly text: string
+}
+
+/**
+ * Does a limit end the turn before this round, or before the batch it asked for (contract §4.3)? Tokens and time always
+ * stop; beyond its rounds a turn that may be told has one more, for its answer.
+ */
+export function endOf(turn: Turn, round: number, usage: Usage | undefined): Limit | undefined {
+  const { maxRounds, onLimit } = turn.policy.limits
+  const isBeyond = maxRounds !== -1 && round > maxRounds
+  const rounds: Limit | undefined = isBeyond
+    ? {
+        hit: { kind: 'max_rounds', max: maxRounds },
+        action: onLimit === 'stop' ? 'stop' : 'force_answer',
+        text: `Limit reached: at most ${maxRounds} model calls in one turn.`
+      }
+    : undefined
+  return rounds?.action === 'stop' ? rounds : (spentOf(turn, usage) ?? rounds)
+}
+
+function spentOf(turn: Turn, usage: Usage | undefined): Limit | undefined {
+  const { maxTokens, maxTurnMs } = turn.policy.limits
+  const used = addUsage(turn.spent?.usage, usage)
+  if (maxTokens !== undefined && maxTokens !== -1 && used !== undefined && used.total >= maxTokens) {
+    return { hit: { kind: 'max_tokens', max: maxTokens }, action: 'stop', text: 'Limit reached: tokens.' }
   }
   if (maxTurnMs !== -1 && Date.now() - turn.startedAt >= maxTurnMs) {
-    return { hit: { kind: 'max_turn_ms', max: maxTurnMs }, text: 'Limit reached: time.' }
+    return { hit: { kind: 'max_turn_ms', max: maxTurnMs }, action: 'stop', text: 'Limit reached: time.' }
   }
   return undefined
 }

@@ -1,8 +1,9 @@
-import type { LimitHit, Tool, ToolCall, ToolMessage } from '../core/chat.ts'
+import { augmentedValues } from '../core/augmented.ts'
+import type { Tool, ToolCall, ToolMessage } from '../core/chat.ts'
 import { lastAnswer } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import type { Run, ToolResult, Turn } from '../core/turn.ts'
+import type { Breach, Run, ToolResult, Turn } from '../core/turn.ts'
 
 /** A call with what came of it, and the message that tells the model. */
 export interface Settled {
@@ -52,11 +53,16 @@ export async function runBatch(turn: Turn, run: Run): Promise<readonly Settled[]
   return results.filter(each => each !== undefined)
 }
 
+/** Did the tool run, whatever came of it? Not so where a guard refused the call, or nobody has a tool of its name. */
+export function hasRun({ result: { status } }: Settled): boolean {
+  return status === 'ok' || status === 'error' || status === 'unknown'
+}
+
 /** The same batch when a limit of the whole turn was met before it: nothing runs, every call is told so. */
-export function refuseBatch(turn: Turn, { hit, text }: { hit: LimitHit; text: string }): readonly Settled[] {
+export function refuseBatch(turn: Turn, { text, ...breach }: Breach & { text: string }): readonly Settled[] {
   const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
   return calls.map((call, index) => {
-    const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', ends: hit }
+    const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', breach }
     turn.tell({
       ...toldOf(call, index, turn),
       status: 'refused',
@@ -77,8 +83,9 @@ function width(calls: readonly ToolCall[], turn: Turn): number {
 async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Promise<Settled> {
   turn.signal.throwIfAborted()
   const startedAt = performance.now()
-  turn.tell({ type: 'tool.start', round: turn.round, callId: call.id, tool: call.name })
   const told = toldOf(call, index, turn)
+  const { round, callId, augmented } = told
+  turn.tell({ type: 'tool.start', round, callId, tool: call.name, ...(augmented && { augmented }) })
   try {
     const result = await run(call, turn)
     turn.tell({
@@ -101,6 +108,7 @@ async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Prom
 /** What the end of a call is told with; a name that no tool of ours has is without a kind. */
 function toldOf(call: ToolCall, index: number, turn: Turn) {
   const tool = turn.prompt.tools.get(call.name)
+  const augmented = augmentedValues(call, tool)
   return {
     type: 'tool.end',
     round: turn.round,
@@ -108,7 +116,8 @@ function toldOf(call: ToolCall, index: number, turn: Turn) {
     callId: call.id,
     tool: call.name,
     ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
-    ...(tool?.version !== undefined && { version: tool.version })
+    ...(tool?.version !== undefined && { version: tool.version }),
+    ...(augmented && { augmented })
   } as const
 }
 

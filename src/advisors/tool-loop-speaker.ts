@@ -1,4 +1,4 @@
-import type { Delta, ToolCall } from '../core/chat.ts'
+import type { Delta, Tool, ToolCall } from '../core/chat.ts'
 import type { Emit, Turn } from '../core/turn.ts'
 
 /**
@@ -8,6 +8,7 @@ import type { Emit, Turn } from '../core/turn.ts'
  */
 export class Speaker {
   readonly #emit: Emit | undefined
+  readonly #tools: ReadonlyMap<string, Tool>
   readonly #passes: boolean
   readonly #holds: boolean
   #held: Delta[] = []
@@ -17,25 +18,31 @@ export class Speaker {
 
   constructor(turn: Turn) {
     this.#emit = turn.emit
+    this.#tools = turn.prompt.tools
     this.#passes = !turn.prompt.tools.values().some(tool => tool.run !== undefined)
     this.#holds = !this.#passes && (turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format))
   }
 
-  /** The listener for one round; absent when nobody listens. */
-  round(): Emit | undefined {
+  /**
+   * What one round goes by: its listener, absent when nobody listens, and whether that hears of calls at all.
+   * `mayCall`: calls of this round can be meant for the client.
+   */
+  round(mayCall: boolean): Pick<Turn, 'emit' | 'callsAreHeld'> {
     this.#held = []
     this.#newRound = this.#last !== ''
-    if (this.#emit === undefined || this.#passes) return this.#emit
-    if (this.#holds) return delta => this.#hold(delta)
+    if (this.#emit === undefined) return { emit: undefined }
+    if (this.#passes && mayCall) return { emit: this.#passing(), callsAreHeld: false }
+    if (this.#holds) return { emit: delta => this.#hold(delta), callsAreHeld: true }
     // Calls are held back: which of them are the client's is known when all are there.
-    return delta => (delta.type === 'call' ? undefined : this.#send(delta))
+    return { emit: delta => (delta.type === 'call' ? undefined : this.#send(delta)), callsAreHeld: true }
   }
 
   /** Sends what the last round held back: its text if it was held, and the client's calls. */
   async end(calls: readonly ToolCall[]): Promise<void> {
-    if (this.#emit === undefined || this.#passes) return
+    if (this.#emit === undefined) return
     for (const delta of this.#held) await this.#send(delta)
     for (const [index, { id, name, arguments: text, extra }] of calls.entries()) {
+      if (this.#passes && this.#tools.has(name)) continue
       await this.#emit({ type: 'call', index, id, name, arguments: text, ...(extra && { extra }) })
     }
   }
@@ -44,6 +51,19 @@ export class Speaker {
   async say(text: string): Promise<void> {
     this.#newRound = this.#last !== ''
     await this.#send({ type: 'text', text })
+  }
+
+  /**
+   * Calls of the client's own tools go out as they come. One by another name may be meant for a tool of the gateway that
+   * an advisor adds further in, so it waits for the end of the round.
+   */
+  #passing(): Emit {
+    const waiting = new Set<number>()
+    return delta => {
+      if (delta.type !== 'call') return this.#send(delta)
+      if (delta.name !== undefined && !this.#tools.has(delta.name)) waiting.add(delta.index)
+      return waiting.has(delta.index) ? undefined : this.#emit?.(delta)
+    }
   }
 
   #hold(delta: Delta): undefined | Promise<void> {

@@ -1,148 +1,135 @@
-import type { Answer, AssistantMessage, LimitHit, PartialResult, Tool, Usage } from '../core/chat.ts'
+import type { Answer } from '../core/chat.ts'
 import { roundsOfTurn } from '../core/conversation.ts'
-import { randomText } from '../core/ids.ts'
 import { textOf } from '../core/text.ts'
 import { type Advisor, extend, type Guard, guarded, type Model, type Run, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
-import { endOf, finishOf } from './tool-loop-limits.ts'
+import { forClient, hasCallsToRun } from './tool-loop-calls.ts'
+import { ended, isDirect, returned } from './tool-loop-ended.ts'
+import { failureOf } from './tool-loop-failed.ts'
+import { endOf, type Limit } from './tool-loop-limits.ts'
+import { added, type Progress } from './tool-loop-progress.ts'
 import { kept } from './tool-loop-reply.ts'
-import { refuseBatch, runBatch, runOffered, type Settled } from './tool-loop-run.ts'
+import { hasRun, refuseBatch, runBatch, runOffered, type Settled } from './tool-loop-run.ts'
 import { Speaker } from './tool-loop-speaker.ts'
 
 export interface ToolLoopOptions {
   /** Around the running of each call, first = outermost. */
   readonly guards: readonly Guard[]
+  /** Globs over the codes of results: one that matches fails the turn. Default none. */
+  readonly failTurnOn?: readonly string[]
+  /** The words, in any case, under which calls are run. Absent: any but those for a cut or filtered answer. */
+  readonly eligibleFinish?: readonly string[] | undefined
 }
 
-/** How far the turn has come. */
-interface Progress {
-  /** With the messages of the rounds so far. */
-  readonly turn: Turn
-  readonly usage: Usage | undefined
-  /** What the last batch came to. */
-  readonly batch: readonly Settled[]
-}
-
-interface Limit {
-  readonly hit: LimitHit
-  readonly text: string
-}
+/** Rounds in a row in which calls were made and none ran, until a model that was told of limits must answer. */
+const MAX_IDLE = 3
 
 /**
  * The loop: asks the model, runs the calls it makes, shows it the results, until it answers without calls, a limit is
- * reached, or the calls are the client's to run. It stands between the two lists of the configuration, in neither.
- * Call and stream are the same code; a stream only has a listener (contract §4.1).
+ * reached, the results are the answer, or the calls are the client's to run. It stands between the two lists of the
+ * configuration, in neither. Call and stream are the same code; a stream only has a listener (contract §4.1).
  */
-export function toolLoop({ guards }: ToolLoopOptions): Advisor {
+export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOptions): Advisor {
   const run = guarded(runOffered, ...guards)
+  const eligible = eligibleFinish && new Set(eligibleFinish.map(word => word.toLowerCase()))
   return {
     name: 'tool-loop',
     async advise(asked, next) {
       const speaker = new Speaker(asked)
-      let progress: Progress = { turn: asked, usage: undefined, batch: [] }
+      let progress: Progress = { asked, turn: asked, usage: undefined, batch: [], idle: 0 }
       for (let round = roundsOfTurn(asked) + 1; ; round++) {
         const over = endOf(progress.turn, round, progress.usage)
-        if (over) return ended(asked, progress, speaker, over)
+        if (over?.action === 'stop') return ended(progress, speaker, over)
+        if (over && !progress.last) progress = { ...progress, last: over }
 
-        const reply = await ask(progress.turn, round, speaker, next)
+        const reply = await ask(progress, round, speaker, next)
         progress = { ...progress, usage: addUsage(progress.usage, reply.usage) }
         tellRoundEnd(asked, round, reply)
-        if (!hasCallsToRun(reply)) return finished(asked, progress, speaker, reply)
+        if (progress.last) return forced(progress, speaker, reply, progress.last)
+        if (!hasCallsToRun(reply, eligible)) {
+          return finished(progress, speaker, { ...reply, message: forClient(asked, reply, eligible) })
+        }
 
         progress = await runCalls(progress, round, reply, run)
-        const breach = breachOf(progress.batch)
-        if (breach) return ended(asked, progress, speaker, breach)
+        const failure = failureOf(progress.batch, failTurnOn)
+        if (failure) throw failure
+        const stop = breachesOf(progress.batch).find(({ action }) => action === 'stop')
+        if (stop) return ended(progress, speaker, stop)
+        if (isDirect(progress.batch, reply.offered)) return returned(progress, speaker)
+        progress = told(progress)
       }
     }
   }
 }
 
-/** One model call. A forced choice of tool holds for the turn's first round only (contract §4.2). */
-function ask(turn: Turn, round: number, speaker: Speaker, next: Model): Promise<Answer> {
-  const emit = speaker.round()
+/**
+ * One model call. A forced choice of tool holds for the turn's first round only, and in a last round the model may
+ * choose none, though it sees the same tools (contract §4.2, §4.3).
+ */
+function ask({ turn, last }: Progress, round: number, speaker: Speaker, next: Model): Promise<Answer> {
+  const heard = speaker.round(last === undefined)
   const { tool_choice: choice, ...params } = turn.prompt.params
+  if (last) {
+    turn.tell({ type: 'limit', hit: last.hit, action: 'force_answer' })
+    return next({ ...revise(turn, { params: { ...params, tool_choice: 'none' } }), round, ...heard })
+  }
   const isForced = choice === 'required' || (typeof choice === 'object' && choice !== null)
-  return next(round === 1 || !isForced ? { ...turn, round, emit } : { ...revise(turn, { params }), round, emit })
+  return next(
+    round === 1 || !isForced ? { ...turn, round, ...heard } : { ...revise(turn, { params }), round, ...heard }
+  )
 }
 
-/** Presence decides, not the label; but calls that the output limit or a filter cut are never run. */
-function hasCallsToRun(reply: Answer): boolean {
-  if (reply.finish !== 'stop' || reply.message.calls.length === 0) return false
-  return !reply.message.calls.some(call => isClients(reply.offered.get(call.name), reply))
-}
-
-/** With no tool of ours in sight whatever the model calls is the client's business. */
-function isClients(tool: Tool | undefined, reply: Answer): boolean {
-  if (tool) return tool.run === undefined
-  return !reply.offered.values().some(each => each.run !== undefined)
-}
-
-async function runCalls({ turn, usage }: Progress, round: number, reply: Answer, run: Run): Promise<Progress> {
+async function runCalls(progress: Progress, round: number, reply: Answer, run: Run): Promise<Progress> {
+  const { turn, usage, idle } = progress
   const { asWritten, asReplayed } = kept(reply, turn.prompt.messages)
   const batchTurn: Turn = { ...revise(extend(turn, asWritten), { tools: reply.offered }), round }
   for (const message of asReplayed) turn.keep?.(message)
   const late = endOf(turn, round, usage)
   const batch = late ? refuseBatch(batchTurn, late) : await runBatch(batchTurn, run)
   const results = batch.map(({ message }) => message)
-  return { turn: extend(turn, [...asReplayed, ...results]), usage, batch }
+  return {
+    ...progress,
+    turn: extend(turn, [...asReplayed, ...results]),
+    batch,
+    idle: batch.some(hasRun) ? 0 : idle + 1
+  }
 }
 
-function breachOf(batch: readonly Settled[]): Limit | undefined {
-  for (const { result } of batch) if (result.ends) return { hit: result.ends, text: textOf(result.content) }
-  return undefined
+function breachesOf(batch: readonly Settled[]): readonly Limit[] {
+  return batch.flatMap(({ result }) =>
+    result.breach === undefined ? [] : [{ ...result.breach, text: textOf(result.content) }]
+  )
 }
 
-async function finished(asked: Turn, progress: Progress, speaker: Speaker, reply: Answer): Promise<Answer> {
-  const message = forClient(asked, reply)
+/** The model is told of the limits that were met; is its next round to be the last? */
+function told(progress: Progress): Progress {
+  const breaches = breachesOf(progress.batch)
+  const forcing = breaches.find(({ action }) => action === 'force_answer')
+  if (forcing) return { ...progress, last: forcing }
+  for (const { hit } of breaches) progress.asked.tell({ type: 'limit', hit, action: 'tell_model' })
+  const latest = breaches.at(-1)
+  return latest && progress.idle >= MAX_IDLE ? { ...progress, last: latest } : progress
+}
+
+/** What the model said in a last round; where it said nothing, the text of the limit. Calls are left out. */
+function forced(progress: Progress, speaker: Speaker, reply: Answer, last: Limit): Promise<Answer> {
+  const { message } = reply
+  if (textOf(message.content) === '' && !message.refusal) return ended(progress, speaker, last)
+  return finished(progress, speaker, { ...reply, message: { ...message, calls: [] }, limit: last.hit })
+}
+
+/** `reply.message` is what the client gets. */
+async function finished(progress: Progress, speaker: Speaker, reply: Answer): Promise<Answer> {
+  const { usage: _ofLastRound, message, finish, ...rest } = reply
+  const { usage } = progress
   await speaker.end(message.calls)
-  const { usage: _ofLastRound, ...rest } = reply
   return {
     ...rest,
     message,
-    messages: [...added(asked, progress), ...reply.messages.slice(0, -1), message],
-    finish: reply.finish === 'stop' && message.calls.length > 0 ? 'client_calls' : reply.finish,
-    ...(progress.usage && { usage: progress.usage })
+    messages: [...added(progress), ...reply.messages.slice(0, -1), message],
+    finish: finish === 'stop' && message.calls.length > 0 ? 'client_calls' : finish,
+    ...(usage && { usage })
   }
-}
-
-/**
- * What the client gets of the last message: only its own calls, and none that were cut off. A gateway tool that was
- * called beside them has not run; the model asks again once it has the client's results, and the answer's notes say so.
- */
-function forClient(turn: Turn, reply: Answer): AssistantMessage {
-  const isCut = reply.finish !== 'stop' && reply.offered.values().some(tool => tool.run !== undefined)
-  if (isCut) return { ...reply.message, calls: [] }
-  const own = reply.message.calls.filter(call => isClients(reply.offered.get(call.name), reply))
-  if (own.length === reply.message.calls.length) return reply.message
-  const deferred = reply.message.calls.filter(call => !own.includes(call))
-  for (const { name } of deferred) turn.tell({ type: 'note', note: `deferred:${name}` })
-  return { ...reply.message, calls: own }
-}
-
-/** A limit ends the turn: its text is the answer, and what the last batch came to is handed over. */
-async function ended(asked: Turn, progress: Progress, speaker: Speaker, { hit, text }: Limit): Promise<Answer> {
-  asked.tell({ type: 'limit', hit, action: 'stop' })
-  const message: AssistantMessage = { role: 'assistant', id: `msg_${randomText(16)}`, content: text, calls: [] }
-  await speaker.say(text)
-  const ran = progress.batch.filter(({ result }) => result.status === 'ok' || result.status === 'error')
-  return {
-    message,
-    messages: [...added(asked, progress), message],
-    finish: finishOf(hit),
-    ...(progress.usage && { usage: progress.usage }),
-    offered: asked.prompt.tools,
-    limit: hit,
-    partialResults: ran.map(partial)
-  }
-}
-
-function partial({ call, result }: Settled): PartialResult {
-  return { id: call.id, name: call.name, content: textOf(result.content) }
-}
-
-/** The messages of the rounds so far. */
-function added(asked: Turn, { turn }: Progress) {
-  return turn.prompt.messages.slice(asked.prompt.messages.length)
 }
 
 function tellRoundEnd(turn: Turn, round: number, reply: Answer): void {

@@ -1,4 +1,5 @@
 /** The one form a conversation has inside the gateway. Dialects decode into it, providers encode from it. */
+import type { HeldCall } from './held-calls.ts'
 import type { Run } from './turn.ts'
 
 /** Text, or parts in the order the author wrote them. */
@@ -82,6 +83,8 @@ export interface Tool {
   readonly description?: string
   /** JSON Schema of the arguments, 2020-12 or draft-07. Absent: no arguments are declared. */
   readonly parameters?: Fields
+  /** Set when `parameters` asks the model for more than the tool takes. */
+  readonly augment?: Augment
   readonly kind: 'webhook' | 'mcp' | 'builtin' | 'client'
   /** Absent when the tool is the client's to run. */
   readonly run?: Run
@@ -92,6 +95,8 @@ export interface Tool {
   readonly alwaysVisible?: boolean
   /** Never run beside other calls of its batch. */
   readonly sequential?: boolean
+  /** Its result is the answer, where that holds for every call of the batch. */
+  readonly returnDirect?: boolean
   readonly annotations?: { readonly readOnly?: boolean; readonly destructive?: boolean; readonly idempotent?: boolean }
   /** Calls with the same arguments in one turn; -1 = no limit. Default: the turn's `maxIdenticalCalls`. */
   readonly maxIdenticalCalls?: number
@@ -101,23 +106,54 @@ export interface Tool {
   readonly declared?: Fields
 }
 
+/** Arguments that the gateway asks the model for beside a tool's own (contract §4.6). */
+export interface Augment {
+  /** JSON Schema of the tool's own arguments. Absent: it declares none. */
+  readonly own?: Fields
+  /** Names of the fields that were added. */
+  readonly fields: readonly string[]
+}
+
 /** What came of a turn. */
 export interface Answer {
   /** What the client gets. */
   readonly message: AssistantMessage
-  /** Everything the turn added to the conversation, in order; the last assistant message is `message`. */
+  /**
+   * Everything the turn added to the conversation, in order; the last assistant message is `message`. Where `held` is
+   * set it has the gateway's calls too, and the results of those that ran stand behind it.
+   */
   readonly messages: readonly Message[]
   readonly finish: Finish
+  /** The word that the last model call ended with, as its provider wrote it; absent when it wrote none. */
+  readonly finishReason?: string
   /** Of every model call below, added up; absent when none reported any. */
   readonly usage?: Usage
   /** The tools that the last model call was shown; only these can be called. */
   readonly offered: ReadonlyMap<string, Tool>
-  /** Set when a limit ended the turn. */
+  /** Set when a limit ended the turn, or made the model answer without calling more. */
   readonly limit?: LimitHit
   /** Results that were there when a limit ended the turn, in call order. */
   readonly partialResults?: readonly PartialResult[]
+  /** The calls whose results are the answer, in order; only with the finish `return_direct`. */
+  readonly direct?: readonly Pick<PartialResult, 'id' | 'name'>[]
   /** What OpenAI puts beside the message, of the last model call. */
   readonly choice?: Choice
+  /**
+   * The calls of the last message, where the client is to go on with them and does not know all that the gateway did or
+   * may do for it (contract §4.5, §4.7): they have to be in the store before the answer leaves.
+   */
+  readonly held?: readonly HeldCall[]
+  /** Set when the answer was checked against the format that the request wants. */
+  readonly structured?: Structured
+}
+
+/** What came of checking an answer (contract §4.8). */
+export interface Structured {
+  readonly valid: boolean
+  /** Answers that were checked, this one included. */
+  readonly attempts: number
+  /** What is wrong with this one, as path and rule. */
+  readonly errors: readonly string[]
 }
 
 export interface Choice {

@@ -1,8 +1,9 @@
-import type { Finish, LimitHit, Usage } from './chat.ts'
+import type { Fields, Finish, LimitHit, Usage } from './chat.ts'
+import type { OnLimit } from './policy.ts'
 
 /**
  * What happens inside a turn, in order, told by `turn.tell`. The run view, metrics, logs and `include: ["events"]`
- * are all made of these. None carries a prompt, an argument or a result.
+ * are all made of these. None carries a prompt, an argument or a result, but for the values of augmentation fields.
  */
 export type TurnEvent =
   | { readonly type: 'round.start'; readonly round: number; readonly offered: readonly string[] }
@@ -31,7 +32,13 @@ export type TurnEvent =
       readonly estimated: boolean
     }
   | { readonly type: 'round.end'; readonly round: number; readonly finish: Finish | 'calls'; readonly calls: number }
-  | { readonly type: 'tool.start'; readonly round: number; readonly callId: string; readonly tool: string }
+  | {
+      readonly type: 'tool.start'
+      readonly round: number
+      readonly callId: string
+      readonly tool: string
+      readonly augmented?: Fields
+    }
   /** Told for every call of a batch, also those that did not run; in the order they settle. */
   | {
       readonly type: 'tool.end'
@@ -45,6 +52,8 @@ export type TurnEvent =
       readonly status: 'ok' | 'error' | 'refused' | 'not_run' | 'unknown'
       readonly code?: string
       readonly webhookId?: string
+      /** What the model gave for the tool's augmentation fields; `null` for one it left out. */
+      readonly augmented?: Fields
       readonly attempts: number
       readonly durationMs: number
     }
@@ -68,6 +77,8 @@ export type TurnEvent =
       readonly provider?: string
       readonly model?: string
     }
-  | { readonly type: 'limit'; readonly hit: LimitHit; readonly action: 'stop' }
+  | { readonly type: 'limit'; readonly hit: LimitHit; readonly action: OnLimit }
+  /** The answer still breaks the format that the request wants after all attempts, and is given as it is. */
+  | { readonly type: 'output.invalid'; readonly attempts: number }
   /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `empty_answer`. */
   | { readonly type: 'note'; readonly note: string }

@@ -1,9 +1,12 @@
 /** What a key, a model and the request together allow. The edge resolves it once; nobody widens it. */
 export interface Policy {
   readonly limits: Limits
+  /** `manual`: calls of gateway tools go to the client, and nothing runs by itself (contract §4.7). */
+  readonly toolExecution: 'auto' | 'manual'
   readonly preamble: 'show' | 'hide'
   readonly toolSearch: ToolSearchPolicy
   readonly memory: MemoryPolicy
+  readonly structuredOutput: StructuredOutputPolicy
   /** Calls of one turn that may run at once. */
   readonly maxParallel: number
 }
@@ -22,8 +25,14 @@ export interface Limits {
   readonly maxTokens?: number
   /** `call`: calls before the breach in the batch run. `batch`: if one would breach, none runs. */
   readonly limitCheck: 'call' | 'batch'
-  readonly onLimit: 'stop'
+  readonly onLimit: OnLimit
 }
+
+/**
+ * What a refused call does to its turn. `stop`: ends it with the text of the limit. `tell_model`: the call gets the text
+ * as its result, the loop goes on. `force_answer`: likewise, but the model is asked once more only, and may not call.
+ */
+export type OnLimit = 'stop' | 'tell_model' | 'force_answer'
 
 export interface ToolSearchPolicy {
   readonly mode: 'auto' | 'on' | 'off'
@@ -38,4 +47,11 @@ export interface MemoryPolicy {
   readonly mode: 'on' | 'off'
   readonly recall: 'answers' | 'all'
   readonly window: { readonly maxTurns?: number; readonly maxMessages?: number; readonly maxTokens?: number }
+}
+
+export interface StructuredOutputPolicy {
+  /** How often an answer that breaks its format is asked for again. */
+  readonly maxRetries: number
+  /** After that. `return`: the last answer is given, and said to be invalid. `fail`: the turn fails. */
+  readonly onExhausted: 'return' | 'fail'
 }

@@ -1,7 +1,7 @@
 /** The whole architecture: a model answers a turn, an advisor wraps a model, a guard wraps the running of a tool. */
-import type { Answer, Content, Delta, Fields, LimitHit, Message, Prompt, Tool, ToolCall } from './chat.ts'
+import type { Answer, Content, Delta, Fields, LimitHit, Message, Prompt, Tool, ToolCall, Usage } from './chat.ts'
 import type { TurnEvent } from './events.ts'
-import type { Policy } from './policy.ts'
+import type { OnLimit, Policy } from './policy.ts'
 import type { Principal, Session } from './principal.ts'
 
 /** Writes a piece to the client. A returned promise means: wait before the next piece. Never an `async` function. */
@@ -20,12 +20,16 @@ export interface Turn {
   readonly prompt: Prompt
   /** Absent when nobody listens: answer in one piece then. */
   readonly emit?: Emit | undefined
+  /** The loop holds every piece of a call back: the listener hears of none before the answer is there. */
+  readonly callsAreHeld?: boolean
   /** Aborted when the client has gone, time is up or the turn was cancelled. Every wait takes it. */
   readonly signal: AbortSignal
   readonly session: Session
   readonly principal: Principal
   readonly policy: Policy
   readonly request: RequestInfo
+  /** What earlier requests of this turn came to, when its client goes on with it. */
+  readonly earlier?: EarlierRequests | undefined
   /** Says what happened, for the run view, metrics and events. Must not throw and never waits. */
   readonly tell: (event: TurnEvent) => void
   /**
@@ -33,7 +37,18 @@ export interface Turn {
    * has no other way to leave behind what its tools did. Results come in the order in which calls settle.
    */
   readonly keep?: ((message: Message) => void) | undefined
+  /** What the turn has taken before this that its messages do not show: set by an advisor that asks again. */
+  readonly spent?: Spent | undefined
   readonly log: Log
+}
+
+/** A turn whose client runs calls takes several requests: what those before this one have used up. */
+export interface EarlierRequests {
+  /** Number of the last round. */
+  readonly rounds: number
+  readonly usage?: Usage | undefined
+  /** Id of the answer that waited for the client. */
+  readonly answerId: string
 }
 
 /** The HTTP request the turn came with, as far as tools are told of it. */
@@ -45,6 +60,14 @@ export interface RequestInfo {
   readonly hops: number
   /** `loopgate.context`: only keys in a tool's `context.allow` reach it. */
   readonly context: Fields
+}
+
+/** Counts toward the limits of the turn, and toward the numbers of its rounds. */
+export interface Spent {
+  /** Model calls whose answers were dropped. */
+  readonly rounds: number
+  /** Of all model calls so far, also of those that the messages show. */
+  readonly usage?: Usage | undefined
 }
 
 export type Model = (turn: Turn) => Promise<Answer>
@@ -59,6 +82,12 @@ export interface Advisor {
 /** Runs one tool call. Rejects only when the turn itself must end (abort, store down); a failed tool is a result. */
 export type Run = (call: ToolCall, turn: Turn) => Promise<ToolResult>
 
+/** A limit that was met, and what it does to the turn (contract §4.3). */
+export interface Breach {
+  readonly hit: LimitHit
+  readonly action: OnLimit
+}
+
 /** What a tool call came to, as the model is told. */
 export interface ToolResult {
   readonly content: Content
@@ -66,8 +95,10 @@ export interface ToolResult {
   readonly status: 'ok' | 'error' | 'refused' | 'not_run' | 'unknown'
   /** A word of contract §6.5 unless `status` is `ok`. */
   readonly code?: string
-  /** Set by a limit under `on_limit: stop`: the turn ends, and the content is the answer. */
-  readonly ends?: LimitHit
+  /** Set by the limit that refused the call. Under `stop` the content is the answer of the turn. */
+  readonly breach?: Breach
+  /** What a client is shown where the result is the answer, if not the content; `false`: it is not to be the answer. */
+  readonly direct?: string | false
   readonly webhookId?: string
   /** Times the call was sent. Default 0. */
   readonly attempts?: number

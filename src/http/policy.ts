@@ -2,11 +2,11 @@ import type { Config } from '../config/schema.ts'
 import type { Tool } from '../core/chat.ts'
 import { matchesGlob } from '../core/glob.ts'
 import { ownValue } from '../core/own-value.ts'
-import type { Limits, MemoryPolicy, Policy, ToolSearchPolicy } from '../core/policy.ts'
+import type { Limits, MemoryPolicy, Policy, StructuredOutputPolicy, ToolSearchPolicy } from '../core/policy.ts'
 import { NO_OPTIONS, type TurnOptions } from './turn-options.ts'
 
 /** The sections of the configuration that a turn's policy is made of. */
-export type PolicyConfig = Pick<Config, 'loop' | 'limits' | 'memory' | 'tool_search'>
+export type PolicyConfig = Pick<Config, 'loop' | 'limits' | 'memory' | 'structured_output' | 'tool_search'>
 
 /** The most results a search may be asked for where nothing is configured (contract §5). */
 const MAX_RESULTS = 10
@@ -37,6 +37,7 @@ function made(config: PolicyConfig, options: TurnOptions, isNamed: boolean, tool
     preamble: options.preamble ?? config.loop.preamble,
     toolSearch: toolSearchOf(config.tool_search, options),
     memory: memoryOf(config.memory, options, isNamed),
+    structuredOutput: structuredOutputOf(config.structured_output, options),
     maxParallel: config.loop.max_parallel
   }
 }
@@ -52,6 +53,17 @@ function memoryOf(config: Config['memory'], { memory }: TurnOptions, isNamed: bo
       ...(maxMessages !== undefined && { maxMessages }),
       ...(maxTokens !== undefined && { maxTokens })
     }
+  }
+}
+
+/** Of retries a request can have fewer; what comes after them is its own to say. */
+function structuredOutputOf(
+  config: Config['structured_output'],
+  { structuredOutput: asked }: TurnOptions
+): StructuredOutputPolicy {
+  return {
+    maxRetries: Math.min(asked.maxRetries ?? config.max_retries, config.max_retries),
+    onExhausted: asked.onExhausted ?? config.on_exhausted
   }
 }
 
@@ -84,7 +96,7 @@ function limitsOf(config: Config['limits'], options: TurnOptions, tools: Readonl
     maxTurnMs: tighter(tighter(config.max_turn_ms, asked.max_turn_ms), options.timeoutMs),
     ...(maxTokens !== -1 && { maxTokens }),
     limitCheck: asked.limit_check ?? config.limit_check,
-    onLimit: config.on_limit
+    onLimit: asked.on_limit ?? config.on_limit
   }
 }
 

@@ -9,6 +9,7 @@ export interface TurnOptions {
   readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
   readonly toolSearch: { readonly mode?: 'auto' | 'on' | 'off'; readonly maxResults?: number }
   readonly memory: { readonly mode?: 'on' | 'off'; readonly recall?: 'answers' | 'all' }
+  readonly structuredOutput: { readonly maxRetries?: number; readonly onExhausted?: 'return' | 'fail' }
   readonly limits: NonNullable<LoopgateBody['limits']>
   readonly context: Fields
   readonly include: ReadonlySet<Include>
@@ -24,6 +25,7 @@ export type Include = 'summary' | 'rounds' | 'events'
 export const NO_OPTIONS: TurnOptions = {
   toolSearch: {},
   memory: {},
+  structuredOutput: {},
   limits: {},
   context: {},
   include: new Set(),
@@ -47,6 +49,10 @@ export function turnOptions(body: LoopgateBody | undefined, headers: IncomingHtt
     ...(tools && { tools: Array.isArray(tools) ? { allow: tools } : withoutAbsent(tools) }),
     toolSearch: { ...(mode && mode !== 'preselect' && { mode }), ...(maxResults !== undefined && { maxResults }) },
     memory: typeof memory === 'object' ? withoutAbsent({ recall: memory.recall }) : withoutAbsent({ mode: memory }),
+    structuredOutput: withoutAbsent({
+      maxRetries: all.structured_output?.max_retries,
+      onExhausted: all.structured_output?.on_exhausted
+    }),
     limits: all.limits ?? {},
     context: all.context ?? {},
     include: new Set(all.include),
@@ -97,7 +103,6 @@ function badHeader(name: string, rule: string): GatewayError {
 const LATER = [
   ['tool_execution', 'auto'],
   ['approvals', 'auto'],
-  ['structured_output', undefined],
   ['cache', 'off'],
   ['resumable', false]
 ] as const
@@ -111,8 +116,6 @@ function refuseWhatIsNotThere(all: LoopgateBody): void {
   if (search === 'preselect') throw notThere('tool_search', 'preselect')
   if (typeof all.memory === 'object' && all.memory.branch !== undefined) throw notThere('memory.branch')
   if (all.limits?.max_cost_usd !== undefined) throw notThere('limits.max_cost_usd')
-  const onLimit = all.limits?.on_limit ?? 'stop'
-  if (onLimit !== 'stop') throw notThere('limits.on_limit', onLimit)
 }
 
 function notThere(field: string, value?: string): GatewayError {

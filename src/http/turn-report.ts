@@ -22,9 +22,10 @@ export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: A
   setNotes(reply, record)
 }
 
-/** What was left out or changed on the way, as far as it is known when the head goes out. */
-export function setNotes(reply: FastifyReply, { notes }: RunRecord): void {
+/** What was left out or changed on the way, or is not as the client wants it, as far as it is known when the head goes out. */
+export function setNotes(reply: FastifyReply, { notes, isOutputInvalid }: RunRecord): void {
   if (notes.length > 0) reply.header('x-loopgate-notes', printable(notes.join(', ')))
+  if (isOutputInvalid) reply.header('x-loopgate-structured', 'invalid')
 }
 
 /** A turn that ran a tool must not be sent again by an SDK that retries: the tool would run twice (W16). */
@@ -44,8 +45,15 @@ function printable(text: string): string {
 export function reportOf({ turn, options, record }: PreparedTurn, answer: Answer): Fields | undefined {
   const { include } = options
   const isAsked = include.has('summary') || include.has('rounds')
-  if (!isAsked && ORDINARY.has(answer.finish) && record.notes.length === 0) return undefined
-  const { finish, limit, partialResults } = answer
+  const { finish, limit, partialResults, structured } = answer
+  if (
+    !isAsked &&
+    ORDINARY.has(finish) &&
+    limit === undefined &&
+    structured?.valid !== false &&
+    record.notes.length === 0
+  )
+    return undefined
   return {
     turn_id: turn.id,
     session_id: turn.session.id,
@@ -55,6 +63,7 @@ export function reportOf({ turn, options, record }: PreparedTurn, answer: Answer
     tool_calls: record.toolCalls,
     usage_estimated: record.isEstimated,
     ...(partialResults && { partial_results: partialResults }),
+    ...(structured && { structured_output: structured }),
     notes: record.notes,
     ...(include.has('rounds') && { round_list: [...record.rounds.values()].map(roundView) })
   }
@@ -75,7 +84,13 @@ export function eventView(event: TurnEvent, record: RunRecord): Fields | undefin
       }
     }
     case 'tool.start':
-      return { type: event.type, n: event.round, tool: event.tool, call_id: event.callId }
+      return {
+        type: event.type,
+        n: event.round,
+        tool: event.tool,
+        call_id: event.callId,
+        ...(event.augmented && { augmented: event.augmented })
+      }
     case 'tool.end':
       return {
         type: event.type,

@@ -82,7 +82,6 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
     [{ resumable: true }, 'loopgate.resumable'],
     [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
     [{ memory: { branch: 'b' } }, 'loopgate.memory.branch'],
-    [{ limits: { on_limit: 'tell_model' } }, 'loopgate.limits.on_limit'],
     [{ limits: { max_cost_usd: 1 } }, 'loopgate.limits.max_cost_usd']
   ]
   for (const [loopgate, param] of later) {

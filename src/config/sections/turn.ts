@@ -3,19 +3,26 @@ import { z } from 'zod'
 import { limit, ms, nameText, orNull } from '../fields.ts'
 
 /** The advisors there are, by the list they may stand in. */
-export const ADVISORS = { turn: ['audit', 'memory'], call: ['audit', 'tool-search', 'meter', 'retry'] } as const
+export const ADVISORS = {
+  turn: ['audit', 'memory', 'structured-output'],
+  call: ['audit', 'tool-search', 'meter', 'retry']
+} as const
 
 export const turnSections = {
   chain: z
     .strictObject({
       turn: z
         .array(z.string())
-        .default(['audit', 'memory'])
-        .describe('Advisors around the loop, run once a turn, outermost first: audit, memory.'),
+        .default(['audit', 'memory', 'structured-output'])
+        .describe('Advisors around the loop, run once a turn, outermost first: audit, memory, structured-output.'),
       call: z
         .array(z.string())
         .default(['tool-search', 'meter', 'retry'])
-        .describe('Advisors inside the loop, run every round, outermost first: audit, tool-search, meter, retry.')
+        .describe('Advisors inside the loop, run every round, outermost first: audit, tool-search, meter, retry.'),
+      loop: z
+        .string()
+        .default('tool-loop')
+        .describe('The loop between the two lists: tool-loop, or the name of a plugin.')
     })
     .prefault({})
     .describe('The order of advisors. The loop stands between the two lists and in neither; meter must be there.'),
@@ -51,7 +58,14 @@ export const turnSections = {
         .enum(['call', 'batch'])
         .default('call')
         .describe('call: calls of a batch before the breach run. batch: if one would breach, none runs.'),
-      on_limit: z.enum(['stop']).default('stop').describe('stop: the turn ends with a text that names the limit.')
+      on_limit: z
+        .enum(['stop', 'tell_model', 'force_answer'])
+        .default('stop')
+        .describe(
+          'stop: the turn ends with a text that names the limit. tell_model: the refused call gets the text as its ' +
+            'result and the loop goes on. force_answer: likewise, but the model is asked once more only, without calls. ' +
+            'Limits of tokens and time always stop.'
+        )
     })
     .prefault({})
     .describe('Limits of one turn. Earlier turns never count; refused calls do.'),
@@ -103,6 +117,28 @@ export const turnSections = {
     })
     .prefault({})
     .describe('What a turn remembers of earlier turns of its session. Everything is stored; this acts at recall.'),
+  structured_output: z
+    .strictObject({
+      mode: z
+        .enum(['auto', 'native', 'prompt'])
+        .default('auto')
+        .describe(
+          'How a model is told of response_format. native: as the request says it. prompt: in words, after the last ' +
+            'user message. auto: as its provider says.'
+        ),
+      max_retries: z
+        .int()
+        .min(0)
+        .max(20)
+        .default(3)
+        .describe('How often a model is asked again when its answer breaks response_format.'),
+      on_exhausted: z
+        .enum(['return', 'fail'])
+        .default('return')
+        .describe('After that. return: the last answer is given, marked as invalid. fail: the turn fails with 502.')
+    })
+    .prefault({})
+    .describe('Checking answers against response_format.'),
   tool_search: z
     .strictObject({
       mode: z
@@ -115,9 +151,9 @@ export const turnSections = {
         .default(3000)
         .describe('auto switches search on when tool definitions exceed this many tokens (bytes ÷ 4).'),
       index: z
-        .enum(['lexical', 'regex'])
+        .string()
         .default('lexical')
-        .describe('lexical: ranked by words and word stems. regex: whole words, or a pattern.'),
+        .describe("lexical: ranked by words and word stems. regex: whole words, or a pattern. Or a plugin's."),
       max_results: orNull(z.int().min(1).max(100)).describe(
         'Tools found by one search, and the cap. null: 5, and the model may ask for 1 to 10.'
       ),

@@ -28,7 +28,10 @@ async function verdicts(changes: Partial<Limits>, batches: readonly Batch[], too
   const results = await Promise.all(
     calls.map(call => limits.guard(call, at, async () => ({ content: 'ran', status: 'ok' })))
   )
-  return results.map(({ content, ends, code }) => (ends ? `${ends.kind}: ${content}` : (code ?? content)))
+  return results.map(({ content, breach, code }) => {
+    if (breach === undefined) return code ?? content
+    return breach.action === 'stop' ? `${breach.hit.kind}: ${content}` : `${breach.action}: ${content}`
+  })
 }
 
 const distinct = (name: string, count: number): Batch => Array.from({ length: count }, (_, n) => [name, `{"n":${n}}`])
@@ -75,6 +78,55 @@ t.test('exempt tools have no per-tool and no identical limit but count in the to
   const same: Batch = Array.from({ length: 5 }, () => ['a', '{}'] as const)
   t.strictSame(await verdicts({ exemptTools: ['a'], maxCallsPerTool: 1 }, [same]), Array(5).fill('ran'))
   t.match((await verdicts({ exemptTools: ['a'], maxCalls: 4 }, [same])).at(-1), /^max_calls: /)
+})
+
+t.test('a model that is told: each call beyond a limit is refused for itself, the others of its batch run', async t => {
+  const changes = { maxCalls: 5, perTool: { a: 1 }, onLimit: 'tell_model' } as const
+  const batch: Batch = [...distinct('a', 2), ['b', '{"n":1}'], ...distinct('a', 1), ...distinct('b', 2)]
+  t.strictSame(await verdicts(changes, [batch]), [
+    'ran',
+    'tell_model: Limit reached: a may be called at most 1 times in one turn.',
+    'ran',
+    'tell_model: Limit reached: a may be called at most 1 times in one turn.',
+    'ran',
+    'tell_model: Limit reached: at most 5 tool calls in one turn.'
+  ])
+  t.strictSame(await verdicts({ ...changes, onLimit: 'force_answer' }, [distinct('a', 1), distinct('a', 1)]), [
+    'force_answer: Limit reached: a may be called at most 1 times in one turn.'
+  ])
+})
+
+t.test('a model that is told of a batch as a whole: none of it runs, and each call says why', async t => {
+  const changes = { maxCallsPerTool: 1, limitCheck: 'batch', onLimit: 'tell_model' } as const
+  t.strictSame(await verdicts(changes, [[['b', '{}'], ...distinct('a', 2)]]), [
+    'tool_limit',
+    'tool_limit',
+    'tell_model: Limit reached: a may be called at most 1 times in one turn.'
+  ])
+})
+
+t.test(
+  'a model that is told of identical calls and repeats one once more ends the turn, whatever is configured',
+  async t => {
+    const text = 'Limit reached: a was called with these arguments 3 times in this turn.'
+    const once: Batch = [['a', '{}']]
+    for (const onLimit of ['tell_model', 'force_answer'] as const) {
+      t.strictSame(await verdicts({ onLimit }, [once, once, once, once]), [`${onLimit}: ${text}`])
+      t.strictSame(await verdicts({ onLimit }, [once, once, once, once, once]), [`max_identical_calls: ${text}`])
+      const exempt = { onLimit, exemptTools: ['a'] }
+      t.strictSame(await verdicts(exempt, [once, once, once, once, once]), ['ran'])
+      t.strictSame(await verdicts({ onLimit, perTool: { a: -1 } }, [once, once, once, once, once]), ['ran'])
+    }
+  }
+)
+
+t.test("the client's own calls count, but are not refused", async t => {
+  const tools = toolbox({ a: async () => ({ content: '', status: 'ok' }), theirs: undefined })
+  const batch: Batch = [...distinct('theirs', 3), ...distinct('a', 1)]
+  t.strictSame((await verdicts({ maxCalls: 2 }, [batch], tools)).slice(2), [
+    'ran',
+    'max_calls: Limit reached: at most 2 tool calls in one turn.'
+  ])
 })
 
 t.test('-1 switches a limit off, per tool and in all', async t => {
