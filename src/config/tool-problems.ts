@@ -1,3 +1,4 @@
+import { defaultAugmentProblem } from '../tools/default-problem.ts'
 import { fileToolProblems } from '../tools/file-admission.ts'
 import type { Path } from './path.ts'
 import type { Config } from './schema.ts'
@@ -19,10 +20,12 @@ export function toolProblems({ tools, tool_defaults, tool_search, egress, server
       }
     ])
   )
+  const ofDefaults = defaultAugmentProblem(tool_defaults)
   const problems = fileToolProblems(tools, {
     egress: { policies, denyCidrs: egress.deny_cidrs, publicUrl: server.public_url },
     reserved: [tool_search.tool_name],
-    defaults: tool_defaults
+    // Once is enough: every tool that takes them over would say the same.
+    defaults: ofDefaults === undefined ? tool_defaults : { ...tool_defaults, augment: [] }
   })
   const broken = problems.map(({ index, param, message }) => ({
     path: ['tools', index, ...(param === '' ? [] : param.split('.'))],
@@ -36,5 +39,6 @@ export function toolProblems({ tools, tool_defaults, tool_search, egress, server
       ? []
       : [{ path: ['tools', i, 'name'], message: `is the name of tools[${earlier}] too; each must have its own` }]
   })
-  return [...broken, ...twice]
+  const defaults = ofDefaults === undefined ? [] : [{ path: ['tool_defaults', 'augment'], message: ofDefaults }]
+  return [...defaults, ...broken, ...twice]
 }

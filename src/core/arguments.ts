@@ -30,10 +30,28 @@ export function parseArguments(text: string): Arguments {
   return { ok: false, reason: 'The arguments must be a JSON object.' }
 }
 
-/** The arguments as one text for all spellings of the same: keys sorted, numbers by value (contract §18, 4.3). */
-export function canonicalArguments(text: string): string {
+/**
+ * The arguments as one text for all spellings of the same: keys sorted, numbers by value, those `left` out that are not
+ * the tool's own (contract §18, 4.3).
+ */
+export function canonicalArguments(text: string, left: readonly string[] = []): string {
   const parsed = parseArguments(text)
-  return parsed.ok ? JSON.stringify(sorted(JSON.parse(parsed.text, bigAsText))) : text.trim()
+  if (!parsed.ok) return text.trim()
+  return JSON.stringify(sorted(withoutFields(JSON.parse(parsed.text, bigAsText), left)))
+}
+
+/** The arguments as text, without those `left` out; integers keep their digits. What is no JSON object stays as it is. */
+export function argumentsWithout(text: string, left: readonly string[]): string {
+  const parsed = parseArguments(text)
+  if (!parsed.ok) return text
+  if (!left.some(name => Object.hasOwn(parsed.value, name))) return parsed.text
+  return exactText(parsed.text, parsed.value, fields => withoutFields(fields, left))
+}
+
+/** The same fields but for some. */
+export function withoutFields(fields: Fields, left: readonly string[]): Fields {
+  if (!left.some(name => Object.hasOwn(fields, name))) return fields
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !left.includes(name)))
 }
 
 /** What is sent back to the model as its own call: its text where that is a JSON object, else `{}` (contract §4.2). */
@@ -60,9 +78,9 @@ function allFinite(value: unknown): boolean {
   return Object.values(value).every(allFinite)
 }
 
-function exactText(source: string, value: unknown): string {
-  if (!RISKY_NUMBER.test(source)) return JSON.stringify(value)
-  return JSON.stringify(JSON.parse(source, exactInteger))
+function exactText(source: string, value: Fields, change = (fields: Fields): Fields => fields): string {
+  if (!RISKY_NUMBER.test(source)) return JSON.stringify(change(value))
+  return JSON.stringify(change(JSON.parse(source, exactInteger)))
 }
 
 function exactInteger(_key: string, value: unknown, context?: Revived): unknown {

@@ -1,4 +1,4 @@
-import type { Fields, Tool } from './chat.ts'
+import type { Augment, Fields, Tool } from './chat.ts'
 
 /** Finds tools by words. One index per distinct tool set, held by any number of sessions. */
 export interface ToolFinder {
@@ -16,13 +16,15 @@ export interface ToolFinder {
   release(sessionKey: string): void
 }
 
-export type IndexKind = 'lexical' | 'regex'
+/** `lexical`, `regex`, or the name of a plugin's. */
+export type IndexKind = string
 
 /** What an index reads of a tool. */
 export interface Searchable {
   readonly name: string
   readonly description?: string | undefined
   readonly parameters?: Fields | undefined
+  readonly augment?: Augment | undefined
   readonly group?: string | undefined
 }
 
@@ -30,8 +32,14 @@ export interface ToolView {
   readonly kind: IndexKind
   /** Groups of its tools, sorted. */
   readonly groups: readonly string[]
-  /** Any text of any length answers; never throws. */
-  search(query: string, options: { readonly maxResults: number; readonly group?: string }): Found
+  /** Any text of any length answers; never throws. An index of the gateway's own answers at once. */
+  search(query: string, options: SearchOptions): Found | Promise<Found>
+}
+
+export interface SearchOptions {
+  readonly maxResults: number
+  /** Only tools of this group. */
+  readonly group?: string
 }
 
 export interface Found {

@@ -7,7 +7,7 @@ type Told<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>
 
 /**
  * What a turn did, folded from its events as they are told: what the run view, the header figures and the `loopgate`
- * object are made of. Holds no prompt, argument or result.
+ * object are made of. Holds no prompt, argument or result, but for the values of augmentation fields.
  */
 export class RunRecord {
   readonly rounds = new Map<number, RoundRecord>()
@@ -17,6 +17,8 @@ export class RunRecord {
   usage: Usage | undefined
   /** Some of it was not reported but reckoned. */
   isEstimated = false
+  /** The answer does not keep the format that the request wants. */
+  isOutputInvalid = false
   /** Upstream requests. */
   attempts = 0
   /** Calls that ran, searches included. */
@@ -44,8 +46,14 @@ export class RunRecord {
       case 'tool.end':
         this.#toolEnd(event)
         break
+      case 'advisor':
+        this.#waited(event.durationMs)
+        break
       case 'revealed':
         for (const name of event.names) if (!this.revealed.includes(name)) this.revealed.push(name)
+        break
+      case 'output.invalid':
+        this.isOutputInvalid = true
         break
       case 'note':
         if (!this.notes.includes(event.note)) this.notes.push(event.note)
@@ -70,7 +78,7 @@ export class RunRecord {
     return this.rounds.size - (this.rounds.has(0) ? 1 : 0)
   }
 
-  /** Time in which the turn waited for an upstream or a tool; what ran side by side counts once. */
+  /** Time in which the turn waited for an upstream, a tool or a remote advisor; what ran side by side counts once. */
   get waitedMs(): number {
     let waited = 0
     let until = Number.NEGATIVE_INFINITY

@@ -60,6 +60,7 @@ function callView(call: Told<'tool.end'>): object {
     code: call.code ?? null,
     attempts: call.attempts,
     duration_ms: Math.round(call.durationMs),
+    augmented: call.augmented ?? null,
     approval_id: null
   }
 }

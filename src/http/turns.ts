@@ -21,7 +21,11 @@ const runSchema = z
     status: z.string(),
     rounds: z.array(z.looseObject({ n: z.int(), calls: z.array(z.looseObject({ code: z.string().nullable() })) }))
   })
-  .meta({ id: 'Run', description: 'What a turn did: rounds, attempts, calls, usage. Holds no text.' })
+  .meta({
+    id: 'Run',
+    description:
+      'What a turn did: rounds, attempts, calls, usage. Holds no text but what the model gave for augmentation fields.'
+  })
 
 type RunView = z.output<typeof runSchema>
 type CallView = RunView['rounds'][number]['calls'][number]

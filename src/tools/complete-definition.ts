@@ -1,3 +1,4 @@
+import { completeAugment } from './complete-augment.ts'
 import type { ToolBody, ToolDefaults, ToolDefinition } from './definition.ts'
 
 /** Fills in what a registration leaves out: from `tool_defaults` of the file, else the contract's defaults (§6.1). */
@@ -17,6 +18,7 @@ export function completeDefinition(body: ToolBody, defaults: ToolDefaults): Tool
     ...(group !== undefined && { group }),
     always_visible: body.always_visible ?? defaults.always_visible ?? false,
     sequential: body.sequential ?? defaults.sequential ?? false,
+    augment: completeAugment(body.augment ?? defaults.augment),
     allow_roles: body.allow_roles ?? defaults.allow_roles ?? [],
     endpoint: {
       ...{ method: 'POST' as const, headers: {}, payload: 'envelope' as const, timeout_ms: 15_000 },

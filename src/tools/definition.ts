@@ -13,6 +13,7 @@ export interface ToolDefinition {
   readonly group?: string
   readonly always_visible: boolean
   readonly sequential: boolean
+  readonly augment: readonly AugmentField[]
   /** `[]` = all. */
   readonly allow_roles: readonly string[]
   readonly endpoint: {
@@ -30,6 +31,17 @@ export interface ToolDefinition {
   readonly context: { readonly allow: readonly string[] }
   readonly limits: { readonly per_turn?: number; readonly concurrency: number; readonly identical?: number }
   readonly result: { readonly max_model_bytes: number }
+}
+
+/** An argument that the model is asked for beside those of a tool (contract §4.6). */
+export interface AugmentField {
+  readonly name: string
+  readonly description?: string
+  /** Shown to the model; values are not held against it. */
+  readonly schema: Fields
+  readonly required: boolean
+  /** The tool is handed the value too. */
+  readonly forward: boolean
 }
 
 const secret = z.string().min(1).max(4096).describe('Write-only.')
@@ -62,6 +74,22 @@ const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('header'), name: z.string(), secret: secret.optional() })
 ])
 
+const augment = z
+  .array(
+    z.strictObject({
+      name: z
+        .string()
+        .regex(/^(?!__proto__$)[a-zA-Z_][a-zA-Z0-9_-]{0,62}$/)
+        .describe('No argument of the tool.'),
+      description: z.string().max(1024).optional().describe('What the model reads.'),
+      schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema, not enforced. {"type": "string"}.'),
+      required: z.boolean().optional().describe('Asked for with every call; a missing one is no error. true.'),
+      forward: z.boolean().optional().describe('The tool gets the value too. false.')
+    })
+  )
+  .max(16)
+  .refine(fields => new Set(fields.map(({ name }) => name)).size === fields.length, 'two fields have one name')
+
 const optional = {
   kind: z.literal('webhook').optional().describe('The only one that is registered.'),
   title: z.string().optional().describe('At most 1,024 characters.'),
@@ -72,6 +100,7 @@ const optional = {
   group: z.string().min(1).max(64).optional().describe('A search can be kept to one group.'),
   always_visible: z.boolean().optional().describe('Offered without being searched for.'),
   sequential: z.boolean().optional().describe('Never run beside other calls.'),
+  augment: augment.optional().describe("Arguments the model is asked for beside the tool's own; [] = none."),
   allow_roles: z.array(z.string().min(1)).optional().describe('Roles that may use it; [] = all.'),
   auth: auth.optional().describe('What the endpoint is shown besides the signature.'),
   context: z

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { Egress } from '../egress/guarded-dispatchers.ts'
 import { isSigningSecret } from '../egress/signing.ts'
+import { admitAugment } from './augment-admission.ts'
 import { completeDefinition } from './complete-definition.ts'
 import { type ToolBody, type ToolDefaults, type ToolDefinition, toolBody } from './definition.ts'
 import { admitHeaders } from './header-admission.ts'
@@ -80,7 +81,10 @@ function rules(body: ToolBody, definition: ToolDefinition, { declarer, options }
     () => admitHeaders(definition, credentialIn(body)),
     () => admitText(definition, 'title'),
     () => admitText(definition, 'description'),
-    () => admitSchemaOf(definition, 'input_schema', declarer),
+    () => {
+      admitSchemaOf(definition, 'input_schema', declarer)
+      admitAugment(definition.augment, definition.input_schema)
+    },
     () => admitSchemaOf(definition, 'output_schema', declarer),
     () => admitSigning(body.signing?.secret, declarer)
   ]
@@ -91,8 +95,9 @@ function credentialIn({ auth }: ToolBody): string | undefined {
 }
 
 /** What people should look at before they trust the tool. */
-export function flagsOf({ title = '', description = '', input_schema }: ToolDefinition): readonly string[] {
-  return givesOrders(`${title}\n${description}\n${JSON.stringify(input_schema)}`) ? ['imperative_text'] : []
+export function flagsOf({ title = '', description = '', input_schema, augment }: ToolDefinition): readonly string[] {
+  const schemas = `${JSON.stringify(input_schema)}\n${JSON.stringify(augment)}`
+  return givesOrders(`${title}\n${description}\n${schemas}`) ? ['imperative_text'] : []
 }
 
 function malformed(issue: z.core.$ZodIssue | undefined): GatewayError {
@@ -115,15 +120,19 @@ function malformed(issue: z.core.$ZodIssue | undefined): GatewayError {
 }
 
 function cleaned(body: ToolBody): ToolBody {
-  const { title, description } = body
+  const { title, description, augment } = body
   return {
     ...body,
+    ...(augment && {
+      augment: augment.map(field => ({ ...field, description: shownText(field.description ?? '') }))
+    }),
     ...(title !== undefined && { title: shownText(title) }),
     ...(description !== undefined && { description: shownText(description) })
   }
 }
 
-function admitName(name: string, reserved: readonly string[]): void {
+/** Throws `tool_rejected` for what is no name of a tool, or one that the gateway keeps for itself. */
+export function admitName(name: string, reserved: readonly string[]): void {
   if (!NAME.test(name)) {
     throw rejected('charset', 'name', 'name must be 1 to 63 of A-Z a-z 0-9 _ - and begin with a letter or _.')
   }

@@ -1,6 +1,7 @@
 import type { Fields } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { linearPattern, MAX_PATTERN_LENGTH } from './linear-pattern.ts'
+import { schemaAt } from './schema-at.ts'
 import { dialectOf, schemaComplaint } from './schema-check.ts'
 import { schemaCost } from './schema-cost.ts'
 import { isSchemaObject, subschemas } from './schema-walk.ts'
@@ -113,24 +114,9 @@ function addTargetsOfTargets(root: Fields, targets: Map<Fields, readonly Fields[
 function resolve(root: Fields, ref: string, refuse: Refuse): Fields {
   if (!ref.startsWith('#')) refuse('remote_ref', 'may refer to its own parts only (#/…)')
   if (ref !== '#' && !ref.startsWith('#/')) refuse('unresolved_ref', 'may refer to its own parts by #/… only')
-  let found: unknown = root
-  for (const part of ref.slice(2).split('/')) {
-    if (ref === '#') break
-    const key = pointerKey(part)
-    found =
-      typeof found === 'object' && found !== null && Object.hasOwn(found, key) ? Reflect.get(found, key) : undefined
-  }
+  const found = schemaAt(root, ref)
   if (typeof found === 'boolean') return {}
   return isSchemaObject(found) ? found : refuse('unresolved_ref', `has a reference to nothing: ${ref.slice(0, 100)}`)
-}
-
-function pointerKey(part: string): string {
-  const pointer = part.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(pointer)
-  } catch {
-    return pointer
-  }
 }
 
 /** Without recursion: a body may be nested as deep as it is long. */

@@ -2,6 +2,7 @@ import type { Tool } from '../core/chat.ts'
 import type { Run } from '../core/turn.ts'
 import { signingKey } from '../egress/signing.ts'
 import type { ToolRow } from '../stores/contracts.ts'
+import { augmented } from './augment.ts'
 import type { ToolDefinition } from './definition.ts'
 import { type WebhookServices, webhook } from './webhook.ts'
 
@@ -41,7 +42,7 @@ export function toolEntry(fields: EntryFields, services: WebhookServices): ToolE
     },
     services
   )
-  return { ...fields, tool: toolOf(definition, version, run) }
+  return { ...fields, tool: augmented(toolOf(definition, version, run), definition.augment) }
 }
 
 function credentialOf({ auth }: ToolDefinition, secret: string | undefined): readonly [string, string] | undefined {

@@ -27,7 +27,8 @@ export function readRow(row: ToolRow, vault: SecretVault): EntryFields {
   const { tenant, name, version, state, createdAt } = row
   try {
     const secrets = vault.open({ tenant, object: name }, row.secrets) as unknown as ToolSecrets
-    const definition = JSON.parse(row.definition) as ToolDefinition
+    // Rows of earlier versions have no augment.
+    const definition: ToolDefinition = { augment: [], ...JSON.parse(row.definition) }
     return { definition, version, state, source: 'api', createdAt, secrets }
   } catch (cause) {
     throw new GatewayError(

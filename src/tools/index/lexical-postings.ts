@@ -1,4 +1,5 @@
 import type { Searchable } from '../../core/finder.ts'
+import { ownParameters } from '../../core/own-parameters.ts'
 import { parameterTexts } from './parameter-texts.ts'
 import { DESCRIPTION, NAME, PARAMETERS } from './scoreboard.ts'
 import { termOf } from './terms.ts'
@@ -70,7 +71,7 @@ function readAll(tools: readonly Searchable[]): Read {
   }
   for (const [position, tool] of tools.entries()) {
     const first = position * FIELDS.length
-    const { names, descriptions } = parameterTexts(tool.parameters)
+    const { names, descriptions } = parameterTexts(ownParameters(tool))
     read(tool.name, first)
     read(tool.description ?? '', first + 1)
     for (const name of names) read(name, first + 2)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Searchable } from '../../core/finder.ts'
+import { ownParameters } from '../../core/own-parameters.ts'
 
 const digests = new WeakMap<Searchable, string>()
 
@@ -14,8 +15,8 @@ export function toolSetKey(tools: readonly Searchable[]): string {
 function digestOf(tool: Searchable): string {
   const known = digests.get(tool)
   if (known !== undefined) return known
-  const { name, description = '', parameters = {}, group = '' } = tool
-  const digest = hash('sha256', JSON.stringify([name, description, parameters, group]), 'base64url')
+  const { name, description = '', group = '' } = tool
+  const digest = hash('sha256', JSON.stringify([name, description, ownParameters(tool) ?? {}, group]), 'base64url')
   digests.set(tool, digest)
   return digest
 }
