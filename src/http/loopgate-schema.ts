@@ -22,7 +22,17 @@ export const loopgateSchema = z
       ])
       .optional(),
     memory: z
-      .union([z.enum(['on', 'off']), z.strictObject({ recall: z.enum(['answers', 'all']).optional(), branch: later })])
+      .union([
+        z.enum(['on', 'off']),
+        z.strictObject({
+          recall: z.enum(['answers', 'all']).optional(),
+          branch: z
+            .string()
+            .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')
+            .optional()
+            .describe('A branch of the session; a new name opens one with all that the session has then.')
+        })
+      ])
       .optional()
       .describe('off: neither recalled nor stored.'),
     limits: z
@@ -49,13 +59,22 @@ export const loopgateSchema = z
       .array(z.enum(['summary', 'rounds', 'events']))
       .optional()
       .describe('What the answer tells of its making.'),
+    structured_output: z
+      .strictObject({
+        max_retries: z.int().min(0).max(20).optional(),
+        on_exhausted: z.enum(['return', 'fail']).optional()
+      })
+      .optional()
+      .describe('What comes of an answer that breaks response_format; max_retries: only fewer than configured.'),
+    tool_execution: z
+      .enum(['auto', 'manual'])
+      .optional()
+      .describe('manual: calls of gateway tools come back, and nothing runs by itself.'),
     preamble: z.enum(['show', 'hide']).optional(),
     timeout_ms: z.int().min(1).max(2_147_483_647).optional().describe('Tightens limits.max_turn_ms.'),
     tags: z.array(z.string().min(1).max(64)).max(10).optional(),
     script: z.array(z.unknown()).max(1000).optional().describe('Model sim-script only, where it is allowed.'),
-    tool_execution: later,
     approvals: later,
-    structured_output: later,
     cache: later,
     resumable: later
   })

@@ -9,7 +9,8 @@ const seen = {
   created_at: z.string(),
   last_used_at: z.string(),
   turns: z.int(),
-  revealed: z.array(z.string()).describe('Tools found by search, in order of discovery.')
+  revealed: z.array(z.string()).describe('Tools found by search, in order of discovery.'),
+  branches: z.array(z.string()).describe('Branches beside main, in the order in which they were opened.')
 }
 
 export const session = z

@@ -14,6 +14,8 @@ import type { SessionInfo, SessionStore, TranscriptMessage } from '../stores/con
 import { errorAnswers } from './error-schema.ts'
 import { type PolicyConfig, policyOf } from './policy.ts'
 import { sessionKey } from './session-key.ts'
+import { sessionView } from './session-view.ts'
+import { sessionFork } from './sessions-fork.ts'
 import { session as shownSession, sessions as shownSessions, transcript } from './sessions-schema.ts'
 import { NO_OPTIONS } from './turn-options.ts'
 
@@ -32,24 +34,38 @@ const page = z.object({
   cursor: z.string().max(256).optional()
 })
 const params = z.object({ id: z.string() })
+const ofBranch = z.object({
+  branch: z.string().default('main').describe('One of its branches; main: the session itself.')
+})
 const key = { config: { auth: 'key' } }
 const gone = z.null().describe('Done.')
 
 /**
- * `GET /v1/sessions`, `GET` and `DELETE /v1/sessions/{id}`, `GET …/messages`, `POST …/evict` (contract §2.2). A session
- * that was never used, or is another key's, is `404 not_found`.
+ * `GET /v1/sessions`, `GET` and `DELETE /v1/sessions/{id}`, `GET …/messages`, `POST …/fork` and `…/evict` (contract
+ * §2.2). A session that was never used, or is another key's, is `404 not_found`.
  */
 export async function sessions(app: FastifyInstance, options: SessionsOptions): Promise<void> {
   const { sessions, finder, config, recall } = options
   const typed = app.withTypeProvider<ZodTypeProvider>()
-  const keyOf = (request: FastifyRequest, id: string) => sessionKey(principalOf(request), id, config.session.scope)
+  const keyOf = (request: FastifyRequest, id: string, branch?: string) =>
+    sessionKey(principalOf(request), id, config.session.scope, branch)
   const { memory } = policyOf(config, NO_OPTIONS, { isNamed: true, tools: new Map() })
 
-  async function found(request: FastifyRequest, id: string): Promise<{ key: string; info: SessionInfo }> {
-    const key = keyOf(request, id)
+  async function found(
+    request: FastifyRequest,
+    id: string,
+    branch?: string
+  ): Promise<{ key: string; info: SessionInfo }> {
+    const key = keyOf(request, id, branch)
     const info = await sessions.get(key)
     if (info) return { key, info }
-    throw notFound(id)
+    throw notFound(id, branch)
+  }
+
+  /** Frees the views of the session and its branches; `false` when there was none. */
+  function evicted(request: FastifyRequest, id: string, info: SessionInfo | undefined): boolean {
+    const names = ['main', ...(info?.branches ?? [])]
+    return names.map(branch => finder.evict(keyOf(request, id, branch), 'api')).includes(true)
   }
 
   typed.get(
@@ -64,7 +80,7 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     async request => {
       const { tenant, key: keyId } = principalOf(request)
       const { data, nextCursor } = await sessions.list({ tenant, keyId }, pageOf(request.query))
-      return { data: data.map(view), next_cursor: nextCursor ?? null }
+      return { data: data.map(sessionView), next_cursor: nextCursor ?? null }
     }
   )
 
@@ -74,16 +90,19 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
       ...key,
       schema: {
         ...{ tags: ['sessions'], summary: 'One session', params },
-        querystring: z.object({
+        querystring: ofBranch.extend({
           view: z.enum(['recall']).optional().describe('recall: with what the next turn would recall.')
         }),
         response: { 200: shownSession, ...errorAnswers }
       }
     },
     async request => {
-      const { key, info } = await found(request, request.params.id)
+      const { key, info } = await found(request, request.params.id, request.query.branch)
       const waiting = await sessions.turns(key, ['awaiting_client'], 1, 'ends')
-      const one = { ...view(info), status: waiting.length > 0 ? ('awaiting_client' as const) : ('idle' as const) }
+      const one = {
+        ...sessionView(info),
+        status: waiting.length > 0 ? ('awaiting_client' as const) : ('idle' as const)
+      }
       if (request.query.view !== 'recall') return one
       return { ...one, messages: (await recall(key, memory)).map(encodeMessage) }
     }
@@ -94,14 +113,15 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     {
       ...key,
       schema: {
-        ...{ tags: ['sessions'], summary: 'Delete texts, results and revealed tools of a session', params },
+        ...{ tags: ['sessions'], summary: 'Delete texts, results, revealed tools and branches of a session', params },
         response: { 204: gone, ...errorAnswers }
       }
     },
     async (request, reply) => {
       const { id } = request.params
+      const info = await sessions.get(keyOf(request, id))
       const isDeleted = await sessions.delete(keyOf(request, id))
-      finder.evict(keyOf(request, id), 'api')
+      evicted(request, id, info)
       if (!isDeleted) throw notFound(id)
       return reply.code(204).send(null)
     }
@@ -112,13 +132,14 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     {
       ...key,
       schema: {
-        ...{ tags: ['sessions'], summary: 'The whole transcript, oldest first', params, querystring: page },
+        ...{ tags: ['sessions'], summary: 'The whole transcript, oldest first', params },
+        querystring: page.extend(ofBranch.shape),
         description: 'With `accept: application/x-ndjson` all of it, from the cursor on, one message a line.',
         response: { 200: transcript, ...errorAnswers }
       }
     },
     async (request, reply) => {
-      const { key } = await found(request, request.params.id)
+      const { key } = await found(request, request.params.id, request.query.branch)
       if (request.headers.accept?.includes('application/x-ndjson')) {
         const lines = exported(sessions, key, request.query.cursor)
         // A reply that is a stream passes by the serializer of the schema.
@@ -128,6 +149,8 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
       return { data: data.map(entry), next_cursor: nextCursor ?? null }
     }
   )
+
+  await app.register(sessionFork, { sessions, config })
 
   typed.post(
     '/v1/sessions/:id/evict',
@@ -141,7 +164,8 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     async (request, reply) => {
       const { id } = request.params
       // A session can hold a view before anything of it was written.
-      if (!finder.evict(keyOf(request, id), 'api')) await found(request, id)
+      const info = await sessions.get(keyOf(request, id))
+      if (!evicted(request, id, info) && info === undefined) throw notFound(id)
       return reply.code(204).send(null)
     }
   )
@@ -160,29 +184,22 @@ function pageOf({ limit, cursor }: { limit: number; cursor?: string | undefined 
   return cursor === undefined ? { limit } : { limit, cursor }
 }
 
-function view({ id, createdAt, lastUsedAt, turns, revealed }: SessionInfo) {
-  return { id, created_at: iso(createdAt), last_used_at: iso(lastUsedAt), turns, revealed: [...revealed] }
-}
-
 function entry({ turnId, status, createdAt, message }: TranscriptMessage) {
   return {
     id: message.id,
     turn_id: turnId,
     turn_status: status,
-    created_at: iso(createdAt),
+    created_at: new Date(createdAt).toISOString(),
     ...(message.origin && { origin: message.origin }),
     message: encodeMessage(message)
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 function principalOf(request: FastifyRequest): Principal {
   return request.getDecorator<Principal>('principal')
 }
 
-function notFound(id: string): GatewayError {
+function notFound(id: string, branch = 'main'): GatewayError {
+  if (branch !== 'main') return new GatewayError('not_found', `There is no branch ${branch} of a session ${id}.`)
   return new GatewayError('not_found', `There is no session ${id}; GET /v1/sessions lists those of this key.`)
 }

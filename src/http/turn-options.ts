@@ -8,11 +8,12 @@ export interface TurnOptions {
   /** Gateway tools to attach; absent: as configured. */
   readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
   readonly toolSearch: { readonly mode?: 'auto' | 'on' | 'off'; readonly maxResults?: number }
-  readonly memory: { readonly mode?: 'on' | 'off'; readonly recall?: 'answers' | 'all' }
+  readonly memory: { readonly mode?: 'on' | 'off'; readonly recall?: 'answers' | 'all'; readonly branch?: string }
   readonly structuredOutput: { readonly maxRetries?: number; readonly onExhausted?: 'return' | 'fail' }
   readonly limits: NonNullable<LoopgateBody['limits']>
   readonly context: Fields
   readonly include: ReadonlySet<Include>
+  readonly toolExecution?: 'auto' | 'manual'
   readonly preamble?: 'show' | 'hide'
   readonly timeoutMs?: number
   readonly tags: readonly string[]
@@ -48,7 +49,7 @@ export function turnOptions(body: LoopgateBody | undefined, headers: IncomingHtt
   return {
     ...(tools && { tools: Array.isArray(tools) ? { allow: tools } : withoutAbsent(tools) }),
     toolSearch: { ...(mode && mode !== 'preselect' && { mode }), ...(maxResults !== undefined && { maxResults }) },
-    memory: typeof memory === 'object' ? withoutAbsent({ recall: memory.recall }) : withoutAbsent({ mode: memory }),
+    memory: typeof memory === 'object' ? withoutAbsent(memory) : withoutAbsent({ mode: memory }),
     structuredOutput: withoutAbsent({
       maxRetries: all.structured_output?.max_retries,
       onExhausted: all.structured_output?.on_exhausted
@@ -56,6 +57,7 @@ export function turnOptions(body: LoopgateBody | undefined, headers: IncomingHtt
     limits: all.limits ?? {},
     context: all.context ?? {},
     include: new Set(all.include),
+    ...(all.tool_execution && { toolExecution: all.tool_execution }),
     ...(all.preamble && { preamble: all.preamble }),
     ...(all.timeout_ms !== undefined && { timeoutMs: all.timeout_ms }),
     tags: all.tags ?? [],
@@ -70,12 +72,13 @@ function fromHeaders(headers: IncomingHttpHeaders): LoopgateBody {
   const search = header(headers, 'tool-search')
   const memory = header(headers, 'memory')
   const timeout = header(headers, 'timeout-ms')
+  const execution = header(headers, 'tool-execution')
   return {
     ...(include && { include }),
     ...(search && { tool_search: oneOf('tool-search', search, ['auto', 'on', 'off', 'preselect'] as const) }),
     ...(memory && { memory: oneOf('memory', memory, ['on', 'off'] as const) }),
     ...(timeout && { timeout_ms: milliseconds(timeout) }),
-    ...(header(headers, 'tool-execution') && { tool_execution: header(headers, 'tool-execution') })
+    ...(execution && { tool_execution: oneOf('tool-execution', execution, ['auto', 'manual'] as const) })
   }
 }
 
@@ -101,7 +104,6 @@ function badHeader(name: string, rule: string): GatewayError {
 
 /** Fields of later versions, each with the value that asks for nothing but what is done anyway. */
 const LATER = [
-  ['tool_execution', 'auto'],
   ['approvals', 'auto'],
   ['cache', 'off'],
   ['resumable', false]
@@ -114,7 +116,6 @@ function refuseWhatIsNotThere(all: LoopgateBody): void {
   }
   const search = typeof all.tool_search === 'object' ? all.tool_search.mode : all.tool_search
   if (search === 'preselect') throw notThere('tool_search', 'preselect')
-  if (typeof all.memory === 'object' && all.memory.branch !== undefined) throw notThere('memory.branch')
   if (all.limits?.max_cost_usd !== undefined) throw notThere('limits.max_cost_usd')
 }
 

@@ -10,7 +10,7 @@ import { RunRecord } from './run-record.ts'
 import type { RunHead } from './run-view.ts'
 import { requireSession, sessionOf } from './session.ts'
 import { withoutOpenCalls } from './turn-history.ts'
-import { modelOf, paramsOf, refuseManyChoices } from './turn-model.ts'
+import { isOutputJudged, modelOf, paramsOf, refuseManyChoices } from './turn-model.ts'
 import { type TurnOptions, turnOptions } from './turn-options.ts'
 import { checkResults } from './turn-results.ts'
 import type { TurnServices } from './turn-services.ts'
@@ -71,16 +71,19 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const principal = exchange.request.getDecorator<Principal>('principal')
   const options = turnOptions(asked.loopgate, headers)
   const info = requestInfo(exchange.request, options)
-  const session = sessionOf(headers, asked.sessionIds, principal, config.session)
+  const session = sessionOf(headers, asked.sessionIds, principal, config.session, options.memory.branch)
   const model = modelOf(services, principal, asked.model)
   const params = paramsOf(services, model, options, asked.params)
   const tools = toolsOf(catalog, principal, { attach: config.tools_attach, options, params, client: asked.clientTools })
-  refuseManyChoices(params, model, tools.gateway.size)
+  refuseManyChoices(params, model, { gatewayTools: tools.gateway.size, isJudged: isOutputJudged(services, params) })
   requireSession(session, options, config)
   const policy = policyOf(config, options, { isNamed: session.named, tools: tools.gateway })
   if (asked.unmatched.length > 0) {
     const isRemembered = session.named && policy.memory.mode === 'on'
     await checkResults(asked.unmatched, session, isRemembered ? stores.sessions : undefined)
+  }
+  if (session.named && session.branch !== 'main') {
+    await stores.sessions.openBranch(session, { tenant: principal.tenant, keyId: principal.key })
   }
 
   const searchTool = config.tool_search.tool_name

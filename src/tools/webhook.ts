@@ -59,7 +59,8 @@ export function webhook(registration: WebhookRegistration, services: WebhookServ
 
   const send = async (call: ToolCall, turn: Turn): Promise<ToolResult> => {
     const deadline = deadlineOf(definition, turn)
-    const sessionPseudonym = services.pseudonym(turn.principal.tenant, turn.session.key)
+    const { key, root = key } = turn.session
+    const sessionPseudonym = services.pseudonym(turn.principal.tenant, root)
     const sending = { ...registration, ...placed(call, turn), call, turn, deadline, sessionPseudonym }
     const first = webhookRequest({ ...sending, attempt: 1 })
     if (Buffer.byteLength(first.body) > endpoint.max_request_bytes) return tooLarge(definition)

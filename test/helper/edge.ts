@@ -5,7 +5,7 @@ import { type ConfigInput, configSchema } from '../../src/config/schema.ts'
 import type { Tool } from '../../src/core/chat.ts'
 import type { TurnEvent } from '../../src/core/events.ts'
 import type { Target } from '../../src/core/models.ts'
-import type { Principal } from '../../src/core/principal.ts'
+import type { Principal, Session } from '../../src/core/principal.ts'
 import type { Model } from '../../src/core/turn.ts'
 import { type Drain, drainOf } from '../../src/http/drain.ts'
 import { frameworkOptions } from '../../src/http/framework-options.ts'
@@ -50,6 +50,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
   const attached: unknown[] = []
   const targets: Readonly<Record<string, Target>> = options.targets ?? { sim: { provider: 'sim', model: 'sim' } }
   const released: string[] = []
+  const opened: string[] = []
   const { logTo } = options
   const app = fastify({
     ...(logTo && { logger: { level: 'info', stream: { write: logTo } } }),
@@ -82,7 +83,10 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
         get: async id => saved.find(({ row }) => row.id === id)?.row,
         sweep: async () => 0
       },
-      sessions: { turns: async () => options.waiting ?? [] } as unknown as TurnServices['stores']['sessions']
+      sessions: {
+        turns: async () => options.waiting ?? [],
+        openBranch: async (session: Session) => void opened.push(session.branch)
+      } as unknown as TurnServices['stores']['sessions']
     },
     metrics: {
       turnEvent: event => void events.push(event),
@@ -115,6 +119,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     buffered,
     attached,
     released,
+    opened,
     drain: drain.drain,
     dial: () => connect(port, '127.0.0.1'),
     close: () => app.close()
@@ -135,6 +140,8 @@ export interface Edge {
   readonly attached: readonly unknown[]
   /** Session keys of turns that are over. */
   readonly released: readonly string[]
+  /** Names of branches that were opened, or found open. */
+  readonly opened: readonly string[]
   readonly drain: Drain['drain']
   readonly dial: () => Socket
   close(): Promise<void>

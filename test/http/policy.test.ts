@@ -81,7 +81,6 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
     [{ cache: 'on' }, 'loopgate.cache'],
     [{ resumable: true }, 'loopgate.resumable'],
     [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
-    [{ memory: { branch: 'b' } }, 'loopgate.memory.branch'],
     [{ limits: { max_cost_usd: 1 } }, 'loopgate.limits.max_cost_usd']
   ]
   for (const [loopgate, param] of later) {

@@ -90,3 +90,39 @@ t.test('memory: auto is on for a session the client named', async t => {
     recall: 'all'
   })
 })
+
+t.test('a branch has a key of its own, under its session; naming one opens it', async t => {
+  const { turn, edge, headers } = await asked({ session_id: 's1', loopgate: { memory: { branch: 'left' } } })
+  const key = sessionKey(aPrincipal, 's1', 'key', 'left')
+  t.match(turn?.session, { id: 's1', key, root: sessionKey(aPrincipal, 's1'), branch: 'left', named: true })
+  t.equal(headers.get('x-session-id'), 's1')
+  t.strictSame(edge.opened, ['left'])
+  const keys = [
+    sessionKey(aPrincipal, 's1', 'key', 'right'),
+    sessionKey(aPrincipal, 's2', 'key', 'left'),
+    sessionKey({ ...aPrincipal, key: 'other' }, 's1', 'key', 'left'),
+    sessionKey(aPrincipal, 's1', 'tenant', 'left'),
+    sessionKey(aPrincipal, 'left'),
+    sessionKey(aPrincipal, 's1')
+  ]
+  t.equal(new Set([key, ...keys]).size, 7)
+})
+
+t.test('main is the session itself; a branch needs a session and a name of the form of one', async t => {
+  const main = await asked({ session_id: 's1', loopgate: { memory: { branch: 'main' } } })
+  t.match(main.turn?.session, { key: sessionKey(aPrincipal, 's1'), branch: 'main', root: undefined })
+  t.strictSame(main.edge.opened, [])
+  t.match(await asked({ loopgate: { memory: { branch: 'left' } } }), {
+    status: 400,
+    error: { code: 'session_required', param: 'session_id' },
+    turn: undefined
+  })
+  for (const branch of ['', 'a b', 'x'.repeat(129), 5]) {
+    const refused = await asked({ session_id: 's1', loopgate: { memory: { branch } } })
+    t.match(refused, { status: 400, turn: undefined, error: { code: 'invalid_request' } })
+    t.strictSame(refused.edge.opened, [])
+  }
+  const fresh = await asked({ loopgate: { memory: { branch: 'left' } } }, { config: { session: { required: false } } })
+  t.match(fresh.turn?.session, { named: false, branch: 'left' })
+  t.strictSame(fresh.edge.opened, [], 'nothing is written for a session made up for the request')
+})
