@@ -3,18 +3,22 @@ import type { TurnEvent } from '../core/events.ts'
 import type { Advisor } from '../core/turn.ts'
 
 /**
- * One log line a turn: who asked which model, which tools ran, how it ended. Names and figures only, never a prompt,
- * an argument or a result.
+ * One log line a turn: who asked which model, which tools ran, which augmentation fields the model filled in, how it
+ * ended. Names and figures only, never a prompt, an argument or a result.
  */
 export function audit(): Advisor {
   return {
     name: 'audit',
     async advise(turn, next) {
       const tools: string[] = []
+      const augmented = new Set<string>()
       const watched = {
         ...turn,
         tell: (event: Parameters<typeof turn.tell>[0]) => {
-          if (event.type === 'tool.end') tools.push(shown(event))
+          if (event.type === 'tool.end') {
+            tools.push(shown(event))
+            for (const name of filledIn(event)) augmented.add(name)
+          }
           turn.tell(event)
         }
       }
@@ -32,6 +36,7 @@ export function audit(): Advisor {
           ...who,
           finish: answer.finish,
           tools,
+          ...(augmented.size > 0 && { augmented: [...augmented] }),
           duration_ms: Date.now() - turn.startedAt
         })
         return answer
@@ -41,6 +46,7 @@ export function audit(): Advisor {
           ...who,
           error: codeOf(error, turn.signal),
           tools,
+          ...(augmented.size > 0 && { augmented: [...augmented] }),
           duration_ms: Date.now() - turn.startedAt
         })
         throw error
@@ -49,8 +55,15 @@ export function audit(): Advisor {
   }
 }
 
+type ToolEnd = Extract<TurnEvent, { type: 'tool.end' }>
+
+/** `stock_level.innerThought`. */
+function filledIn({ tool, augmented = {} }: ToolEnd): readonly string[] {
+  return Object.keys(augmented).flatMap(name => (augmented[name] === null ? [] : `${tool}.${name}`))
+}
+
 /** A name that no tool has was made up by the model, with any length and any text. */
-function shown({ tool, kind, status, code }: Extract<TurnEvent, { type: 'tool.end' }>): string {
+function shown({ tool, kind, status, code }: ToolEnd): string {
   const name = kind === undefined ? 'unknown' : tool
   return status === 'ok' ? name : `${name} (${code})`
 }
