@@ -6,8 +6,10 @@ import { principals } from './access/principals.ts'
 import { recallView } from './advisors/memory-recall.ts'
 import { buildChain } from './config/build-chain.ts'
 import { buildModels } from './config/build-models.ts'
+import { buildRemotes } from './config/build-remotes.ts'
 import type { Mode } from './config/mode.ts'
 import type { Config } from './config/schema.ts'
+import { chatShapes } from './dialects/openai-chat/shapes.ts'
 import { type Egress, guardedDispatchers } from './egress/guarded-dispatchers.ts'
 import { auth } from './http/auth.ts'
 import { demoDefinitions, demoSecrets, demoTools } from './http/demo-tools.ts'
@@ -34,6 +36,7 @@ import { toolBody, toolDefaults } from './tools/definition.ts'
 import { validArguments } from './tools/guards/arguments.ts'
 import { limits } from './tools/guards/limits.ts'
 import { type OwnedToolFinder, toolFinder } from './tools/index/finder.ts'
+import { outputJudge } from './tools/output-judge.ts'
 import { version } from './version.ts'
 
 export interface AppOptions {
@@ -74,13 +77,15 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
   const finder = finderFor(config, metrics)
   const known = await catalogFor(config, { stores, egress, log, metrics })
   const guards = [limits, validArguments]
-  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards })
+  const added = buildRemotes(config, { egress, shapes: chatShapes })
+  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards, added })
   const underWay = new TurnsUnderWay()
   const drain = drainOf(gateway, underWay)
 
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
-  const services = { underWay, config, mode, metrics, stores, models, catalog: known, finder }
+  const judgeOutput = config.chain.turn.includes('structured-output') ? outputJudge : undefined
+  const services = { judgeOutput, underWay, config, mode, metrics, stores, models, catalog: known, finder }
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript })

@@ -1,14 +1,18 @@
 import { audit } from '../advisors/audit.ts'
+import { callRunner } from '../advisors/call-runner.ts'
 import { memory } from '../advisors/memory.ts'
 import { meter } from '../advisors/meter.ts'
 import { type RetryOptions, retry } from '../advisors/retry.ts'
+import { structuredOutput } from '../advisors/structured-output.ts'
 import { toolLoop } from '../advisors/tool-loop.ts'
 import { toolSearch } from '../advisors/tool-search.ts'
 import type { ToolFinder } from '../core/finder.ts'
 import type { Models } from '../core/models.ts'
 import { ownValue } from '../core/own-value.ts'
+import type { RunCalls } from '../core/run-calls.ts'
 import { type Advisor, advised, type Guard, type Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
+import { outputJudge } from '../tools/output-judge.ts'
 import type { Config } from './schema.ts'
 
 export interface ChainServices {
@@ -19,6 +23,8 @@ export interface ChainServices {
   readonly guards: readonly Guard[]
   /** Remote advisors and those of plugins: the lists name them beside the built-in ones. */
   readonly added?: readonly Advisor[]
+  /** The loop that `chain.loop` names, where it is a plugin's. */
+  readonly loop?: ((run: RunCalls) => Advisor) | undefined
 }
 
 /** The whole chain: the `turn` list, the loop, the `call` list, and the models by name at its end. */
@@ -33,7 +39,7 @@ export function buildChain(config: Config, services: ChainServices): Model {
       return make()
     })
   const { turn, call } = config.chain
-  return advised(services.models.chat, ...listed(turn), toolLoop({ guards: services.guards }), ...listed(call))
+  return advised(services.models.chat, ...listed(turn), loopOf(config, services), ...listed(call))
 }
 
 function creators(config: Config, { models, sessions, finder }: ChainServices): Record<string, () => Advisor> {
@@ -41,6 +47,11 @@ function creators(config: Config, { models, sessions, finder }: ChainServices): 
     audit,
     meter,
     memory: () => memory({ store: sessions }),
+    'structured-output': () =>
+      structuredOutput({
+        judge: outputJudge,
+        modeOf: model => outputMode(config, models.resolve(model)?.provider)
+      }),
     retry: () => retry(model => retryOptions(config, models.resolve(model)?.provider)),
     'tool-search': () =>
       toolSearch({
@@ -53,7 +64,19 @@ function creators(config: Config, { models, sessions, finder }: ChainServices): 
   }
 }
 
-function retryOptions(config: Config, providerName: string | undefined): RetryOptions {
+function loopOf({ loop }: Config, { guards, loop: other }: ChainServices): Advisor {
+  if (other) return other(callRunner(guards))
+  return toolLoop({ guards, failTurnOn: loop.fail_turn_on, eligibleFinish: loop.eligible_finish })
+}
+
+function outputMode(config: Config, providerName: string | undefined): 'native' | 'prompt' {
+  const { mode } = config.structured_output
+  if (mode !== 'auto') return mode
+  return config.providers.find(({ name }) => name === providerName)?.structured_output ?? 'native'
+}
+
+/** How calls of a model of this provider are repeated: its own numbers, else those of all. */
+export function retryOptions(config: Config, providerName: string | undefined): RetryOptions {
   const own = config.providers.find(({ name }) => name === providerName)?.retry
   return {
     maxRetries: own?.max_retries ?? config.retry.max_retries,

@@ -32,6 +32,11 @@ export function chainProblems(
       if (message !== undefined) problems.push({ path: ['chain', place, i], message })
     }
   }
+  const outside = chain.turn.indexOf('structured-output')
+  if (outside !== -1 && outside < chain.turn.indexOf('memory')) {
+    const message = 'structured-output must stand after memory, which would remember refused answers'
+    problems.push({ path: ['chain', 'turn', outside], message })
+  }
   if (!seen.has('meter')) problems.push({ path: ['chain', 'call'], message: 'meter may not be left out' })
   return problems
 }

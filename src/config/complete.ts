@@ -44,6 +44,7 @@ function blank(name: string, kind: Provider['kind']): Provider {
     headers: {},
     empty_assistant_content: undefined,
     replay_reasoning: 'auto',
+    structured_output: 'native',
     transport: 'http',
     timeouts: {},
     retry: {}

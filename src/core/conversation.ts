@@ -15,9 +15,10 @@ export function callsOfTurn(turn: Turn): readonly ToolCall[] {
   return messagesOfTurn(turn).flatMap(message => (message.role === 'assistant' ? message.calls : []))
 }
 
-/** Model calls the turn has seen so far. */
+/** Model calls the turn has seen so far, those included whose answers were dropped. */
 export function roundsOfTurn(turn: Turn): number {
-  return messagesOfTurn(turn).reduce((rounds, message) => rounds + (message.role === 'assistant' ? 1 : 0), 0)
+  const dropped = turn.spent?.rounds ?? 0
+  return messagesOfTurn(turn).reduce((rounds, message) => rounds + (message.role === 'assistant' ? 1 : 0), dropped)
 }
 
 /** The calls of the last assistant message that have no result yet, in order. */

@@ -41,6 +41,7 @@ export const ERRORS = {
   declared_in_file: { status: 409, ...conflict, retry: false },
   turn_ended: { status: 409, ...conflict, retry: false },
   turn_cancelled: { status: 409, ...conflict, retry: false },
+  call_not_open: { status: 409, ...conflict, retry: false },
   gone: { status: 410, openai: 'invalid_request_error', anthropic: 'not_found_error' },
   version_conflict: { status: 412, ...conflict },
   request_too_large: { status: 413, openai: 'invalid_request_error', anthropic: 'request_too_large' },
@@ -66,6 +67,7 @@ export const ERRORS = {
   upstream_disconnected: { status: 502, ...upstream, transient: true },
   upstream_credentials: { status: 502, ...upstream, retry: false },
   tool_failed: { status: 502, ...upstream, retry: false },
+  output_invalid: { status: 502, ...upstream, retry: false },
   upstream_overloaded: {
     status: 503,
     openai: 'upstream_error',

@@ -80,5 +80,13 @@ export type TurnEvent =
   | { readonly type: 'limit'; readonly hit: LimitHit; readonly action: OnLimit }
   /** The answer still breaks the format that the request wants after all attempts, and is given as it is. */
   | { readonly type: 'output.invalid'; readonly attempts: number }
+  /** A remote advisor was asked, or was tried to be; the turn waited for it. */
+  | {
+      readonly type: 'advisor'
+      readonly round: number
+      readonly name: string
+      readonly phase: 'request' | 'response'
+      readonly durationMs: number
+    }
   /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `empty_answer`. */
   | { readonly type: 'note'; readonly note: string }

@@ -28,8 +28,8 @@ export interface Turn {
   readonly principal: Principal
   readonly policy: Policy
   readonly request: RequestInfo
-  /** What earlier requests of this turn came to, when its client goes on with it. */
-  readonly earlier?: EarlierRequests | undefined
+  /** Id of the stored answer that waited, when the client goes on with a turn; what it has taken stands in `spent`. */
+  readonly resumes?: string | undefined
   /** Says what happened, for the run view, metrics and events. Must not throw and never waits. */
   readonly tell: (event: TurnEvent) => void
   /**
@@ -40,15 +40,6 @@ export interface Turn {
   /** What the turn has taken before this that its messages do not show: set by an advisor that asks again. */
   readonly spent?: Spent | undefined
   readonly log: Log
-}
-
-/** A turn whose client runs calls takes several requests: what those before this one have used up. */
-export interface EarlierRequests {
-  /** Number of the last round. */
-  readonly rounds: number
-  readonly usage?: Usage | undefined
-  /** Id of the answer that waited for the client. */
-  readonly answerId: string
 }
 
 /** The HTTP request the turn came with, as far as tools are told of it. */

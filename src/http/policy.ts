@@ -34,6 +34,7 @@ const configured = new WeakMap<PolicyConfig, ReadonlyMap<boolean, Policy>>()
 function made(config: PolicyConfig, options: TurnOptions, isNamed: boolean, tools: ReadonlyMap<string, Tool>): Policy {
   return {
     limits: limitsOf(config.limits, options, tools),
+    toolExecution: options.toolExecution ?? config.loop.tool_execution,
     preamble: options.preamble ?? config.loop.preamble,
     toolSearch: toolSearchOf(config.tool_search, options),
     memory: memoryOf(config.memory, options, isNamed),

@@ -44,6 +44,9 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     usage: usageView(record.usage, record.isEstimated),
     revealed: record.revealed,
     ...(answer?.limit && { limit: answer.limit }),
+    ...(answer?.structured && {
+      structured_output: { valid: answer.structured.valid, attempts: answer.structured.attempts }
+    }),
     ...(record.notes.length > 0 && { notes: record.notes }),
     ...(head.tags.length > 0 && { tags: head.tags }),
     rounds: [...record.rounds.values()].map(roundView)

@@ -2,6 +2,7 @@ import type { Fields } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { matchesGlob } from '../core/glob.ts'
 import type { Target } from '../core/models.ts'
+import { outputFormat } from '../core/output-format.ts'
 import type { Principal } from '../core/principal.ts'
 import type { TurnOptions } from './turn-options.ts'
 import type { TurnServices } from './turn-services.ts'
@@ -44,11 +45,27 @@ function withoutScript({ loopgate_script: _sent, ...others }: Fields): Fields {
   return others
 }
 
-/** Several choices have no meaning in a loop on the server (W13), and only providers of kind openai make them. */
-export function refuseManyChoices({ n }: Fields, { name, target }: AskedModel, gatewayTools: number): void {
+/** Will the answer be checked against a format? Throws `invalid_request` for a format that cannot be used. */
+export function isOutputJudged({ judgeOutput }: TurnServices, params: Fields): boolean {
+  const format = judgeOutput && outputFormat(params)
+  if (format === undefined) return false
+  judgeOutput?.(format)
+  return true
+}
+
+/**
+ * Several choices have no meaning in a loop on the server (W13), nor where one answer is checked, and only providers of
+ * kind openai make them.
+ */
+export function refuseManyChoices(
+  { n }: Fields,
+  { name, target }: AskedModel,
+  { gatewayTools, isJudged }: { readonly gatewayTools: number; readonly isJudged: boolean }
+): void {
   if (typeof n !== 'number' || n <= 1) return
   const { kind = 'openai' } = target
   if (kind !== 'openai') throw mustBeOne(`for the model ${name}: its provider is of kind ${kind}`)
+  if (isJudged) throw mustBeOne('with a response_format of JSON, which answers are checked against')
   if (gatewayTools > 0) throw mustBeOne('while gateway tools are offered; loopgate.tools: [] offers none')
 }
 

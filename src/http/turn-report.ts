@@ -63,6 +63,7 @@ export function reportOf({ turn, options, record }: PreparedTurn, answer: Answer
     tool_calls: record.toolCalls,
     usage_estimated: record.isEstimated,
     ...(partialResults && { partial_results: partialResults }),
+    ...(answer.direct && { direct: answer.direct }),
     ...(structured && { structured_output: structured }),
     notes: record.notes,
     ...(include.has('rounds') && { round_list: [...record.rounds.values()].map(roundView) })

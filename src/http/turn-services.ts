@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import type { ToolFinder } from '../core/finder.ts'
 import type { Models } from '../core/models.ts'
+import type { OutputFormat } from '../core/output-format.ts'
 import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -20,6 +21,11 @@ export interface TurnServices {
   /** Each turn enters itself while it runs. */
   readonly underWay: TurnsUnderWay
   readonly config: TurnConfig
+  /**
+   * Makes the format of an answer ready to be checked. Throws `invalid_request` for a schema that cannot be used. Absent:
+   * answers are not checked here.
+   */
+  readonly judgeOutput?: ((format: OutputFormat) => unknown) | undefined
   /** May requests script the model `sim-script`? */
   readonly allowScript: boolean
 }
@@ -27,5 +33,5 @@ export interface TurnServices {
 /** The sections of the configuration that the edge reads. */
 export type TurnConfig = Pick<
   Config,
-  'default_model' | 'loop' | 'limits' | 'session' | 'memory' | 'tool_search' | 'stream' | 'tools_attach'
+  'default_model' | 'loop' | 'limits' | 'session' | 'memory' | 'structured_output' | 'tool_search' | 'stream' | 'tools_attach'
 >

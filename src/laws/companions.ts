@@ -2,6 +2,7 @@ import { audit } from '../advisors/audit.ts'
 import { memory } from '../advisors/memory.ts'
 import { meter } from '../advisors/meter.ts'
 import { retry } from '../advisors/retry.ts'
+import { structuredOutput } from '../advisors/structured-output.ts'
 import { toolSearch } from '../advisors/tool-search.ts'
 import { rewrite } from '../core/rewrite.ts'
 import type { Advisor } from '../core/turn.ts'
@@ -56,8 +57,18 @@ export const COMPANIONS: readonly Subject[] = [
   { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) },
   { name: 'memory', places: ['turn'], create: store => memory({ store }) },
   {
+    name: 'structured-output',
+    places: ['turn'],
+    // What the scripts say is no JSON: an answer is right when it has an even number of words.
+    create: () => structuredOutput({ judge: () => text => (isEven(text) ? [] : ['odd']), modeOf: () => 'prompt' })
+  },
+  {
     name: 'tool-search',
     places: ['call'],
     create: store => toolSearch({ finder, store, toolName: SEARCH_TOOL, autoMinTokens: 0 })
   }
 ]
+
+function isEven(text: string): boolean {
+  return [...text.matchAll(/w/g)].length % 2 === 0
+}

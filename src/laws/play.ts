@@ -1,4 +1,4 @@
-import type { Answer, Delta, Message, Tool, Usage } from '../core/chat.ts'
+import type { Answer, Delta, Fields, Message, Tool, Usage } from '../core/chat.ts'
 import type { Emit, Log, Model, Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
@@ -112,10 +112,14 @@ class World {
       policy: { ...TURN.policy, ...this.#script.policy },
       startedAt: Date.now(),
       question: question.id,
-      prompt: { model: 'sim', messages: [question], tools: this.#tools(), params: {} },
+      prompt: { model: 'sim', messages: [question], tools: this.#tools(), params: this.#params() },
       emit,
       signal: this.#client.signal
     }
+  }
+
+  #params(): Fields {
+    return this.#script.wantsJson ? { response_format: { type: 'json_object' } } : {}
   }
 
   #tools(): ReadonlyMap<string, Tool> {
@@ -160,9 +164,11 @@ const TURN: Omit<Turn, 'startedAt' | 'question' | 'prompt' | 'signal'> = {
       limitCheck: 'call',
       onLimit: 'stop'
     },
+    toolExecution: 'auto',
     preamble: 'show',
     toolSearch: { mode: 'off', accumulate: true },
     memory: { mode: 'on', recall: 'all', window: {} },
+    structuredOutput: { maxRetries: 2, onExhausted: 'return' },
     maxParallel: 16
   },
   request: { id: 'req_1', hops: 0, context: {} },

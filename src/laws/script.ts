@@ -21,7 +21,9 @@ export interface Script {
   readonly entries: readonly Entry[]
   /** The client leaves at this event (a model call, a tool or a piece), counted from 0. Absent: it stays. */
   readonly leavesAt?: number
-  readonly policy: Pick<Policy, 'memory' | 'toolSearch'>
+  readonly policy: Pick<Policy, 'memory' | 'structuredOutput' | 'toolSearch'>
+  /** Does the request want JSON? */
+  readonly wantsJson: boolean
   /** Turns that the session had before. */
   readonly past: readonly StoredTurn[]
 }
@@ -60,6 +62,7 @@ export function randomScript(random: Random): Script {
     entries,
     ...(random.oneIn(4) && { leavesAt: random.below(14) }),
     policy: randomPolicy(random),
+    wantsJson: random.oneIn(2),
     past: randomPast(random)
   }
 }
@@ -71,6 +74,7 @@ function argumentsOf(name: string, call: number): string {
 function randomPolicy(random: Random): Script['policy'] {
   return {
     memory: { mode: random.pick(['on', 'off']), recall: random.pick(['answers', 'all']), window: {} },
+    structuredOutput: { maxRetries: random.below(3), onExhausted: random.pick(['return', 'fail']) },
     toolSearch: { mode: random.pick(['on', 'off']), accumulate: random.oneIn(2) }
   }
 }

@@ -1,4 +1,4 @@
-import { Ajv, type Options } from 'ajv'
+import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LRUCache } from 'lru-cache'
 import type { Fields } from '../core/chat.ts'
@@ -6,6 +6,9 @@ import { linearPattern } from './linear-pattern.ts'
 
 /** What is wrong with a value, as path and rule; `undefined` = nothing. */
 export type SchemaCheck = (value: unknown) => string | undefined
+
+/** All that is wrong with a value, each as path and rule; empty = nothing. */
+export type SchemaReasons = (value: unknown) => readonly string[]
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
@@ -36,6 +39,12 @@ export function schemaCheck(schema: Fields): SchemaCheck {
   return check
 }
 
+/** The same for all that is wrong. Not kept, and throws what Ajv cannot compile. The schema must have been admitted. */
+export function schemaReasons(schema: Fields): SchemaReasons {
+  const validate = validator(schema, { allErrors: true })
+  return value => (validate(value) === true ? [] : (validate.errors ?? []).slice(0, MAX_REASONS).map(sentence))
+}
+
 /** Can values be checked against it at all? Takes more than a millisecond. */
 export function isCheckable(schema: Fields): boolean {
   return schemaCheck(schema) !== refuseAll
@@ -53,6 +62,9 @@ function compileOrRefuse(schema: Fields): SchemaCheck {
 function refuseAll(): string {
   return 'the schema of this tool cannot be used'
 }
+
+/** A long list of things can be wrong in each of them. */
+const MAX_REASONS = 100
 
 const checks = new LRUCache<Fields, SchemaCheck>({ max: 2000 })
 const metaJudges = new Map<string, Ajv | Ajv2020>()
@@ -77,8 +89,14 @@ const options: Options = {
 }
 
 function compile(schema: Fields): SchemaCheck {
+  const validate = validator(schema)
+  return value => (validate(value) === true ? undefined : complaint(validate.errors ?? []))
+}
+
+function validator(schema: Fields, more: Options = {}): ValidateFunction {
   const own: Options = {
     ...options,
+    ...more,
     meta: false,
     validateSchema: false,
     // Inlining multiplies the code of what is referred to often.
@@ -91,8 +109,7 @@ function compile(schema: Fields): SchemaCheck {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: uniqueItems, errors: false })
   const { $id: _id, $schema: _dialect, ...rest } = schema
-  const validate = ajv.compile(rest)
-  return value => (validate(value) === true ? undefined : complaint(validate.errors ?? []))
+  return ajv.compile(rest)
 }
 
 const linear = Object.assign((pattern: string) => linearPattern(pattern), { code: 'linearPattern' })
@@ -123,7 +140,10 @@ interface Complaint {
 
 function complaint(errors: readonly Complaint[]): string {
   const [error] = errors
-  if (error === undefined) return 'the value does not fit'
+  return error === undefined ? 'the value does not fit' : sentence(error)
+}
+
+function sentence(error: Complaint): string {
   const { instancePath, keyword, message, params } = error
   const path = instancePath === '' ? '' : `${instancePath} `
   if (keyword === 'uniqueItems') return `${path}must not have the same item twice`

@@ -18,9 +18,11 @@ export const aPolicy: Policy = {
     limitCheck: 'call',
     onLimit: 'stop'
   },
+  toolExecution: 'auto',
   preamble: 'show',
   toolSearch: { mode: 'off', accumulate: true },
   memory: { mode: 'off', recall: 'answers', window: { maxTurns: 20 } },
+  structuredOutput: { maxRetries: 3, onExhausted: 'return' },
   maxParallel: 16
 }
 

@@ -12,7 +12,7 @@ const subject = (name: string, advise: Advisor['advise'], places: Subject['place
 })
 
 t.test(
-  'the built-in loop, memory, tool-search, retry, meter and audit keep the laws in 5,000 random chains',
+  'the built-in loop, memory, structured-output, tool-search, retry, meter and audit keep the laws in 5,000 random chains',
   async t => {
     t.equal(
       await laws(

@@ -34,6 +34,10 @@ const provider = z.strictObject({
     .describe(
       'Reasoning within a turn. auto: sent back exactly as received. never: left out. Else: the field it goes into.'
     ),
+  structured_output: z
+    .enum(['native', 'prompt'])
+    .default('native')
+    .describe('Are its models sent response_format (native), or told of it in words (prompt)?'),
   transport: z
     .enum(['http', 'sdk'])
     .default('http')

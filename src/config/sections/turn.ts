@@ -28,11 +28,26 @@ export const turnSections = {
     .describe('The order of advisors. The loop stands between the two lists and in neither; meter must be there.'),
   loop: z
     .strictObject({
+      tool_execution: z
+        .enum(['auto', 'manual'])
+        .default('auto')
+        .describe(
+          'auto: calls of gateway tools run here. manual: they go to the client, which may have them run by POST ' +
+            '/v1/tool-calls, send results of its own, or leave it.'
+        ),
       max_parallel: z.int().min(1).max(128).default(16).describe('Tool calls of one turn that run at once.'),
       preamble: z
         .enum(['show', 'hide'])
         .default('show')
-        .describe('Text of rounds before the last, in a stream: sent as it comes, or left out.')
+        .describe('Text of rounds before the last, in a stream: sent as it comes, or left out.'),
+      fail_turn_on: z
+        .array(z.string().min(1).max(64))
+        .default([])
+        .describe('Codes of failed calls that fail the turn (502 tool_failed), or globs such as tool_*; [] = none.'),
+      eligible_finish: orNull(z.array(z.string().min(1).max(64))).describe(
+        'Finish reasons, as providers write them in any case, under which calls are run; null: any but those for an ' +
+          'answer that was cut or filtered, under which calls never run.'
+      )
     })
     .prefault({})
     .describe('The tool-calling loop.'),
