@@ -1,5 +1,7 @@
 /** What every store engine must do. `sqlite/` is the first; others implement the same, unchanged. */
-import type { Message } from '../core/chat.ts'
+import type { Fields, Message, ToolMessage } from '../core/chat.ts'
+import type { HeldCall } from '../core/held-calls.ts'
+import type { Limits } from '../core/policy.ts'
 import type { Session } from '../core/principal.ts'
 import type { TurnStatus } from '../core/turn-status.ts'
 
@@ -10,6 +12,7 @@ export interface Stores {
   readonly sessions: SessionStore
   readonly turns: TurnStore
   readonly tools: ToolStore
+  readonly calls: CallStore
   /** Rejects when the store cannot be reached. */
   ping(): Promise<void>
   /** Writes out what is behind, then closes. */
@@ -26,6 +29,24 @@ export interface StoredTurn {
   readonly createdAt: number
   /** Id of a turn that goes on in this one (its client has run its calls): it is taken out in the same transaction. */
   readonly replaces?: string
+  /** With `replaces`: id of the answer that waited. Another one there means that another request has gone on from it. */
+  readonly answers?: string
+  /** The batch that its client has to go on with: rows are written for its calls. */
+  readonly held?: HeldBatch
+}
+
+export interface HeldBatch {
+  /** All calls of the turn's last message with calls, in order. */
+  readonly calls: readonly HeldCall[]
+  /** What the request that made them allowed, and told tools. */
+  readonly request: { readonly limits: Limits; readonly context: Fields }
+  /** Memory is off: the turn is only kept until its client has gone on with it. */
+  readonly isForgotten: boolean
+}
+
+/** A turn that waits for its client, whole. */
+export interface WaitingTurn extends StoredTurn {
+  readonly session: { readonly key: string; readonly id: string; readonly branch: string }
 }
 
 export interface SessionInfo {
@@ -147,6 +168,26 @@ export interface TurnStore {
   get(id: string): Promise<TurnRow | undefined>
   /** Deletes rows older than; resolves to how many. Called by a timer. */
   sweep(olderThan: number): Promise<number>
+}
+
+/** Calls that wait for a client, and the turns they belong to. `SessionStore.append` writes the rows. */
+export interface CallStore {
+  /** Turns of the session that wait for their client, oldest first. */
+  waiting(sessionKey: string): Promise<readonly WaitingTurn[]>
+  /** The waiting turn with an unanswered call of this id; whose it is, is for the caller to see. */
+  ofCall(callId: string): Promise<WaitingTurn | undefined>
+  ofTurn(turnId: string): Promise<WaitingTurn | undefined>
+  /** All of them `requested` → `dispatched`, or none: rejects with `call_not_open`. `ids` are those of the rows. */
+  claim(turn: WaitingTurn, ids: readonly string[]): Promise<void>
+  /** `dispatched` → ended with a result, or without one `requested` again. Nothing is written when it was not so. */
+  settle(turn: WaitingTurn, id: string, result: HeldResult | undefined): Promise<void>
+  /** Takes the turn out of the transcript, unless another answer than its own waits there meanwhile. */
+  forget(turn: WaitingTurn): Promise<void>
+}
+
+export interface HeldResult {
+  readonly state: 'succeeded' | 'failed' | 'unknown'
+  readonly message: ToolMessage
 }
 
 /** A registered tool at one version. Immutable: a change is a new version. */

@@ -3,6 +3,7 @@ import type { Message } from '../../src/core/chat.ts'
 import type { Session } from '../../src/core/principal.ts'
 import type { SessionOwner, StoredTurn, Stores, ToolRow, TurnRow } from '../../src/stores/contracts.ts'
 import { branchesContract } from './contract-branches.ts'
+import { callsContract } from './contract-calls.ts'
 import { summariesContract } from './contract-summaries.ts'
 
 export const owner: SessionOwner = { tenant: 'default', keyId: 'dev' }
@@ -53,6 +54,7 @@ export async function storeContract(t: Test, opened: () => Promise<Stores>): Pro
   await t.test('summaries', async t => summariesContract(t, opened))
   await t.test('turns', async t => runs(t, opened))
   await t.test('tools', async t => tools(t, opened))
+  await t.test('calls', async t => callsContract(t, opened))
 }
 
 async function sessions(t: Test, opened: () => Promise<Stores>): Promise<void> {

@@ -98,5 +98,41 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       text TEXT NOT NULL,
       created_ms INTEGER NOT NULL
     ) STRICT`
+  ],
+
+  '0003-held-calls': [
+    // Turns that wait for their client, and what goes on with them needs. `is_forgotten`: kept for that only.
+    `CREATE TABLE held_turns (
+      session INTEGER NOT NULL,
+      turn TEXT NOT NULL,
+      is_forgotten INTEGER NOT NULL,
+      request TEXT NOT NULL,
+      PRIMARY KEY (session, turn)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE INDEX session_turns_waiting ON session_turns (session, position) WHERE status = 'awaiting_client'`,
+
+    // spec/state.md §1; the result stands here until its turn goes on.
+    `CREATE TABLE tool_calls (
+      session INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      turn TEXT NOT NULL,
+      round INTEGER NOT NULL,
+      idx INTEGER NOT NULL,
+      provider_call TEXT NOT NULL,
+      tool TEXT NOT NULL,
+      tool_version INTEGER NOT NULL,
+      runner TEXT NOT NULL CHECK (runner IN ('gateway', 'client', 'nobody')),
+      effect TEXT NOT NULL CHECK (effect IN ('read', 'idempotent', 'write')),
+      args TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('requested', 'held', 'approved', 'denied', 'expired', 'cancelled', 'dispatched',
+        'succeeded', 'failed', 'unknown')),
+      attempt INTEGER NOT NULL DEFAULT 0,
+      result TEXT,
+      requested_ms INTEGER NOT NULL,
+      dispatched_ms INTEGER,
+      ended_ms INTEGER,
+      PRIMARY KEY (session, id)
+    ) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX tool_calls_open ON tool_calls (provider_call) WHERE ended_ms IS NULL'
   ]
 }

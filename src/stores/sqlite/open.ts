@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../core/errors.ts'
 import type { Stores } from '../contracts.ts'
 import { makeFolder } from '../make-folder.ts'
+import { SqliteCalls } from './calls.ts'
 import { Engine, type OnStoreError } from './engine.ts'
 import { migrate } from './migrate.ts'
 import { processLock } from './process-lock.ts'
@@ -33,7 +34,10 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
     setUp(db, synchronous)
     await migrate(db)
     db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
-    return storesOn(new Engine(db, onError), release)
+    const engine = new Engine(db, onError)
+    const calls = new SqliteCalls(engine)
+    await calls.recover()
+    return storesOn(engine, calls, release)
   } catch (cause) {
     db.close()
     release()
@@ -41,13 +45,14 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
   }
 }
 
-function storesOn(engine: Engine, release: () => void): Stores {
+function storesOn(engine: Engine, calls: SqliteCalls, release: () => void): Stores {
   const turns = new SqliteTurns(engine)
   const isThere = engine.prepare('SELECT 1 FROM sessions LIMIT 1')
   return {
     sessions: new SqliteSessions(engine),
     turns,
     tools: new SqliteTools(engine),
+    calls,
     async ping() {
       engine.read(() => isThere.get())
     },

@@ -16,6 +16,7 @@ import { cursorOf, placeOf } from './cursor.ts'
 import { Deletions } from './deletions.ts'
 import type { Engine } from './engine.ts'
 import { Forks } from './forks.ts'
+import { Held } from './held.ts'
 import { Revealed } from './revealed.ts'
 import { Summaries } from './summaries.ts'
 import { Transcript } from './transcript.ts'
@@ -52,6 +53,7 @@ export class SqliteSessions implements SessionStore {
   readonly #deletions = new Deletions()
   readonly #transcript: Transcript
   readonly #revealed: Revealed
+  readonly #held: Held
   readonly #summaries: Summaries
   readonly #forks: Forks
   readonly #get: StatementSync
@@ -68,6 +70,7 @@ export class SqliteSessions implements SessionStore {
     this.#engine = engine
     this.#transcript = new Transcript(engine)
     this.#revealed = new Revealed(engine)
+    this.#held = new Held(engine)
     this.#summaries = new Summaries(engine)
     this.#forks = new Forks(engine)
     this.#get = engine.prepare('SELECT * FROM sessions WHERE key = ?')
@@ -162,7 +165,9 @@ export class SqliteSessions implements SessionStore {
     return this.#engine.write(() => {
       if (this.#deletions.isOver(session)) return
       const { n, next_seq } = this.#touched(session, owner, { turns: 1, seqs: 1 + bodies.length })
-      if (turn.replaces !== undefined && !this.#transcript.isWaiting(n, turn.replaces)) throw answeredBefore()
+      if (turn.replaces !== undefined && !this.#transcript.isWaiting(n, turn.replaces, turn.answers))
+        throw answeredBefore()
+      if (turn.replaces !== undefined || turn.held) this.#held.replace(n, turn)
       const gone = this.#transcript.take(n, turn.replaces) + this.#transcript.take(n, turn.id)
       if (gone > 0) this.#count.run(gone, n)
       this.#transcript.write(n, turn, { position: next_seq - 1 - bodies.length, bodies })
@@ -256,6 +261,7 @@ export class SqliteSessions implements SessionStore {
   #remove(n: number): void {
     for (const each of [n, ...this.#branchesOf(n).map(branch => branch.n)]) {
       this.#transcript.remove(each)
+      this.#held.remove(each)
       this.#revealed.remove(each)
       this.#summaries.remove(each)
       this.#delete.run(each)

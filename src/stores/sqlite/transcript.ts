@@ -41,7 +41,7 @@ export class Transcript {
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#find = engine.prepare('SELECT position, status FROM session_turns WHERE id = ? AND session = ?')
+    this.#find = engine.prepare('SELECT position, status, answer_id FROM session_turns WHERE id = ? AND session = ?')
     this.#insertTurn = engine.prepare(INSERT_TURN)
     this.#insertMessage = engine.prepare(
       'INSERT INTO messages (session, seq, turn, is_end, body) VALUES (?, ?, ?, ?, ?)'
@@ -95,9 +95,10 @@ export class Transcript {
     return found.length > limit && last ? { data, nextCursor: cursorOf([last.seq as number]) } : { data }
   }
 
-  /** Is the turn there, and still open? */
-  isWaiting(session: number, turnId: string): boolean {
-    return this.find(session, turnId)?.isOpen === true
+  /** Is the turn there, and still open; with this answer, if one is named? */
+  isWaiting(session: number, turnId: string, answerId: string | undefined): boolean {
+    const row = this.#find.get(turnId, session)
+    return isOpen(row?.status as TurnStatus) && (answerId === undefined || row?.answer_id === answerId)
   }
 
   /** Where the turn stands among those of its session, and whether it still waits for something. */
