@@ -18,6 +18,7 @@ export function completeDefinition(body: ToolBody, defaults: ToolDefaults): Tool
     ...(group !== undefined && { group }),
     always_visible: body.always_visible ?? defaults.always_visible ?? false,
     sequential: body.sequential ?? defaults.sequential ?? false,
+    return_direct: body.return_direct ?? defaults.return_direct ?? false,
     augment: completeAugment(body.augment ?? defaults.augment),
     allow_roles: body.allow_roles ?? defaults.allow_roles ?? [],
     endpoint: {

@@ -13,6 +13,7 @@ export interface ToolDefinition {
   readonly group?: string
   readonly always_visible: boolean
   readonly sequential: boolean
+  readonly return_direct: boolean
   readonly augment: readonly AugmentField[]
   /** `[]` = all. */
   readonly allow_roles: readonly string[]
@@ -100,6 +101,7 @@ const optional = {
   group: z.string().min(1).max(64).optional().describe('A search can be kept to one group.'),
   always_visible: z.boolean().optional().describe('Offered without being searched for.'),
   sequential: z.boolean().optional().describe('Never run beside other calls.'),
+  return_direct: z.boolean().optional().describe('Its result is the answer, if that holds for all calls of a batch.'),
   augment: augment.optional().describe("Arguments the model is asked for beside the tool's own; [] = none."),
   allow_roles: z.array(z.string().min(1)).optional().describe('Roles that may use it; [] = all.'),
   auth: auth.optional().describe('What the endpoint is shown besides the signature.'),

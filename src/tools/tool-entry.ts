@@ -65,6 +65,7 @@ function toolOf(definition: ToolDefinition, version: number, run: Run): Tool {
     ...(group !== undefined && { group }),
     ...(definition.always_visible && { alwaysVisible: true }),
     ...(definition.sequential && { sequential: true }),
+    ...(definition.return_direct && { returnDirect: true }),
     annotations: {
       ...(read_only !== undefined && { readOnly: read_only }),
       ...(destructive !== undefined && { destructive }),

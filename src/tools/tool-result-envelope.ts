@@ -8,6 +8,8 @@ export interface Envelope {
   readonly isError: boolean
   /** `error.message`. */
   readonly message?: string
+  /** What the endpoint says of whether its result is to be the answer. */
+  readonly returnDirect?: boolean
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -16,7 +18,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function readEnvelope(source: string): Envelope | undefined {
   const parsed = exactJson(source)
   if (!parsed.ok || !isFields(parsed.exact) || !isFields(parsed.value)) return undefined
-  const { content = [], structured, is_error = false, error } = parsed.exact
+  const { content = [], structured, is_error = false, error, return_direct } = parsed.exact
   if (!Array.isArray(content) || typeof is_error !== 'boolean') return undefined
   const texts = content.map(textOfBlock)
   if (texts.some(text => text === undefined)) return undefined
@@ -26,7 +28,8 @@ export function readEnvelope(source: string): Envelope | undefined {
     text,
     structured: parsed.value.structured,
     isError: is_error || isFields(error),
-    ...(message !== undefined && { message })
+    ...(message !== undefined && { message }),
+    ...(typeof return_direct === 'boolean' && { returnDirect: return_direct })
   }
 }
 

@@ -26,6 +26,7 @@ export interface ToolView {
   /** From here on only for those who may change it. */
   readonly always_visible?: boolean
   readonly sequential?: boolean
+  readonly return_direct?: boolean
   readonly augment?: ToolDefinition['augment']
   readonly allow_roles?: readonly string[]
   readonly endpoint?: ToolDefinition['endpoint']

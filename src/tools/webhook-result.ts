@@ -10,7 +10,7 @@ import { readEnvelope } from './tool-result-envelope.ts'
 import { visibleText } from './visible-text.ts'
 
 /** What the model and the run view are told; how often it was sent is not known here. */
-export type Outcome = Pick<ToolResult, 'content' | 'status'> & { readonly code?: string }
+export type Outcome = Pick<ToolResult, 'content' | 'status' | 'direct'> & { readonly code?: string }
 
 type Answer = Extract<Exchange, { kind: 'answer' }>
 
@@ -73,7 +73,7 @@ function failureOf(status: number): string {
 
 function success(answer: Answer, reading: Reading): Outcome {
   const { definition } = reading
-  if (answer.status === 204 || answer.body.length === 0) return ok('(no content)', reading, false)
+  if (answer.status === 204 || answer.body.length === 0) return nothing(reading)
   const encoding = headerOf(answer, 'content-encoding')
   const { type, charset } = mediaTypeOf(answer)
   if (encoding !== '' && encoding !== 'identity') return generic('tool_bad_response', definition.name)
@@ -99,11 +99,13 @@ function enveloped(text: string, reading: Reading): Outcome {
   const { name, output_schema } = reading.definition
   const envelope = readEnvelope(text)
   if (envelope === undefined) return generic('tool_bad_response', name)
-  if (envelope.isError) return told('tool_error', envelope.message ?? envelope.text, reading)
+  // What an endpoint may say of it is only no: that the result can be the answer is for the registration to say.
+  const kept = envelope.returnDirect === false ? { direct: false as const } : undefined
+  if (envelope.isError) return { ...told('tool_error', envelope.message ?? envelope.text, reading), ...kept }
   if (output_schema !== undefined && schemaCheck(output_schema)(envelope.structured) !== undefined) {
     return generic('tool_bad_response', name)
   }
-  return ok(envelope.text === '' ? '(no content)' : envelope.text, reading, false)
+  return { ...(envelope.text === '' ? nothing(reading) : ok(envelope.text, reading, false)), ...kept }
 }
 
 /** `error.message`, `message` or `detail` of a body that is JSON. */
@@ -123,6 +125,11 @@ function messageIn(answer: Answer): string | undefined {
 function ok(text: string, { definition, secrets }: Reading, cut: boolean): Outcome {
   const clean = scrub(visibleText(text), secrets)
   return { content: modelText({ text: clean, cut }, definition.result.max_model_bytes), status: 'ok' }
+}
+
+/** Models are told that there was nothing; a client whose answer it is gets just that. */
+function nothing(reading: Reading): Outcome {
+  return { ...ok('(no content)', reading, false), direct: '' }
 }
 
 function told(code: string, message: string | undefined, { definition, secrets }: Reading): Outcome {

@@ -86,17 +86,18 @@ export class CompletionReader {
       if (word === undefined) throw this.#invalid('sent an empty answer; the prompt may be too long for the model')
       this.#turn.tell({ type: 'note', note: 'empty_answer' })
     }
-    const answer = this.#answer(message, label)
+    const answer = this.#answer(message, label, word)
     const pause = this.#flush()
     return pause === undefined ? answer : pause.then(() => answer)
   }
 
-  #answer(message: AssistantMessage, finish: Finish): Answer {
+  #answer(message: AssistantMessage, finish: Finish, finishReason: string | undefined): Answer {
     const choice = this.#beside()
     return {
       message,
       messages: [message],
       finish,
+      ...(finishReason !== undefined && { finishReason }),
       offered: this.#turn.prompt.tools,
       ...(this.#usage && { usage: this.#usage }),
       ...(choice && { choice })
