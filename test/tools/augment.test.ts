@@ -162,7 +162,7 @@ t.test('a nested, listed or chosen value can be asked for', async t => {
 })
 
 t.test('every other keyword of the schema is kept', async t => {
-  const own = {
+  const own: Fields = {
     ...{ $schema: 'http://json-schema.org/draft-07/schema#', $id: 'urn:x', title: 'Stock', description: 'Of stock' },
     ...{ ...stock, additionalProperties: false, minProperties: 1, 'x-vendor': [1], $defs: { a: { type: 'null' } } },
     ...{ patternProperties: { '^x': {} }, dependentRequired: { sku: ['x'] }, anyOf: [{ required: ['sku'] }] }
