@@ -94,10 +94,12 @@ t.test('what the model is shown of an answer', async t => {
       { content: '{"a":1.50,"b":9007199254740993,"c":1e400,"d":"ü"}' }
     ],
     ['a JSON string stays quoted', [201, '"hi"'], { content: '"hi"' }],
+    ['a number', [200, '17'], { content: '17', status: 'ok' }],
+    ['null', [200, 'null'], { content: 'null', status: 'ok' }],
     ['text', [200, 'three\nlines', 'text/plain; charset=utf-8'], { content: 'three\nlines', status: 'ok' }],
     ['text in Latin-1', [200, 'plain', 'text/html; charset=iso-8859-1'], { content: 'plain' }],
-    ['nothing', [200, '', 'text/plain'], { content: '(no content)', status: 'ok' }],
-    ['204', [204], { content: '(no content)', status: 'ok' }],
+    ['nothing', [200, '', 'text/plain'], { content: '(no content)', status: 'ok', direct: '' }],
+    ['204', [204], { content: '(no content)', status: 'ok', direct: '' }],
     ['__proto__ is dropped', [200, '{"__proto__":{"isAdmin":true},"\\u005f_proto__":1,"a":1}'], { content: '{"a":1}' }],
     ['half a surrogate pair goes', [200, '"x\\ud800y"'], { content: '"xy"' }],
     ['bidi and tag characters go', [200, 'a\u202Eb\u{E0041}c', 'text/plain'], { content: 'abc' }],
@@ -125,6 +127,16 @@ t.test('what the model is shown of an answer', async t => {
       'envelope error with text',
       [200, '{"is_error":true,"content":[{"type":"text","text":"sold out"}]}', type],
       { content: 'sold out', code: 'tool_error' }
+    ],
+    [
+      'envelope that is not for the client',
+      [200, '{"structured":17,"return_direct":false}', type],
+      { content: '17', direct: false }
+    ],
+    [
+      'envelope for the client',
+      [200, '{"structured":17,"return_direct":true}', type],
+      { content: '17', direct: undefined }
     ],
     ['no envelope', [200, '[1]', type], { code: 'tool_bad_response', content: 'The tool stock_level failed.' }],
     ['another type', [200, '<a/>', 'application/xml'], { code: 'tool_bad_response' }],
