@@ -5,13 +5,17 @@ import type { Logger } from 'pino'
 import { principals } from './access/principals.ts'
 import { recallView } from './advisors/memory-recall.ts'
 import { buildChain } from './config/build-chain.ts'
+import { buildCompaction } from './config/build-compaction.ts'
 import { buildModels } from './config/build-models.ts'
+import { type BuiltPlugins, buildPlugins } from './config/build-plugins.ts'
 import { buildRemotes } from './config/build-remotes.ts'
+import type { LoadedPlugins } from './config/load-plugins.ts'
 import type { Mode } from './config/mode.ts'
 import type { Config } from './config/schema.ts'
 import { chatShapes } from './dialects/openai-chat/shapes.ts'
 import { type Egress, guardedDispatchers } from './egress/guarded-dispatchers.ts'
 import { auth } from './http/auth.ts'
+import { Compactions } from './http/compactions.ts'
 import { demoDefinitions, demoSecrets, demoTools } from './http/demo-tools.ts'
 import { describeApi } from './http/describe-api.ts'
 import { drainOf } from './http/drain.ts'
@@ -36,6 +40,7 @@ import { toolBody, toolDefaults } from './tools/definition.ts'
 import { validArguments } from './tools/guards/arguments.ts'
 import { limits } from './tools/guards/limits.ts'
 import { type OwnedToolFinder, toolFinder } from './tools/index/finder.ts'
+import { joinedTools } from './tools/joined-tools.ts'
 import { outputJudge } from './tools/output-judge.ts'
 import { version } from './version.ts'
 
@@ -44,6 +49,8 @@ export interface AppOptions {
   readonly log: Logger
   /** Where this process listens; asked once it does. */
   readonly ownUrl: () => string
+  /** What `loadPlugins` made of `config.plugins`; needed where there are any. */
+  readonly plugins?: LoadedPlugins | undefined
 }
 
 export interface App {
@@ -58,9 +65,12 @@ export interface App {
   close(): Promise<void>
 }
 
-/** Rejects when the store cannot be opened (`store_unavailable`) or a tool of the file is not right. */
-export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions): Promise<App> {
+/** Rejects when the store cannot be opened (`store_unavailable`), or a tool of the file or a plugin is not right. */
+export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: AppOptions): Promise<App> {
   const metrics = createMetrics()
+  const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
+  const { models, close: closeModels } = buildModels(config, { allowScript })
+  const built = plugins && buildPlugins(config, plugins, { models, log })
   const stores = await openSqlite({
     path: config.store.path,
     synchronous: config.store.synchronous,
@@ -71,29 +81,30 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
   })
   const gateway = fastifyFor(config, log)
   const egress = egressFor(config, gateway)
-  const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
-  const { models, close: closeModels } = buildModels(config, { allowScript })
   metrics.modelNames(models.list().map(({ id }) => id))
-  const finder = finderFor(config, metrics)
-  const known = await catalogFor(config, { stores, egress, log, metrics })
-  const guards = [limits, validArguments]
-  const added = buildRemotes(config, { egress, shapes: chatShapes })
-  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards, added })
+  const finder = finderFor(config, metrics, built)
+  const known = await catalogFor(config, { stores, egress, log, metrics, built })
+  const attachable = built ? joinedTools(known, built) : known
+  const guards = [...(built?.guards ?? []), limits, validArguments]
+  const added = [...buildRemotes(config, { egress, shapes: chatShapes }), ...(built?.advisors ?? [])]
+  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards, added, loop: built?.loop })
+  const compacting = buildCompaction(config, { models, sessions: stores.sessions })
+  const compactions = compacting && new Compactions({ ...compacting, turns: stores.turns, metrics })
   const underWay = new TurnsUnderWay()
   const drain = drainOf(gateway, underWay)
 
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
   const judgeOutput = config.chain.turn.includes('structured-output') ? outputJudge : undefined
-  const services = { judgeOutput, underWay, config, mode, metrics, stores, models, catalog: known, finder }
+  const services = { judgeOutput, underWay, config, mode, metrics, stores, models, catalog: attachable, finder }
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
-  await gateway.register(openaiChat, { ...services, chat, allowScript })
+  await gateway.register(openaiChat, { ...services, chat, allowScript, compactions })
   await gateway.register(modelsRoutes, { models })
   await gateway.register(tools, { catalog: known, registration: toolBody })
   await gateway.register(toolSearchRoute, {
     finder,
-    catalog: known,
+    catalog: attachable,
     results: resultsOf(config),
     tell: event => metrics.turnEvent(event)
   })
@@ -126,6 +137,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl }: AppOptions
     close: async () => {
       sweeps.stop()
       await gateway.close()
+      await compactions?.close()
       finder.close()
       await Promise.all([closeModels(), egress.close()])
       await stores.close()
@@ -167,9 +179,10 @@ function egressFor({ egress, server }: Config, gateway: FastifyInstance): Egress
   })
 }
 
-function finderFor({ tool_search: search }: Config, metrics: Metrics): OwnedToolFinder {
+function finderFor({ tool_search: search }: Config, metrics: Metrics, built?: BuiltPlugins): OwnedToolFinder {
   return toolFinder({
     kind: search.index,
+    plugged: built?.indexes,
     views: { max: search.views.max, ttlMs: search.views.ttl_ms },
     maxIndexes: search.max_indexes,
     indexMemoryBytes: search.index_memory_bytes,
@@ -191,15 +204,16 @@ interface CatalogParts {
   readonly egress: Egress
   readonly log: Logger
   readonly metrics: Metrics
+  readonly built: BuiltPlugins | undefined
 }
 
-async function catalogFor(config: Config, { stores, egress, log, metrics }: CatalogParts): Promise<Catalog> {
+async function catalogFor(config: Config, { stores, egress, log, metrics, built }: CatalogParts): Promise<Catalog> {
   const made = await catalog({
     store: stores.tools,
     vault: await openVault(config.secrets.key_file, { holdsSecrets: (await stores.tools.tenants()).length > 0 }),
     tenants: new Set(['default', ...config.keys.map(({ tenant }) => tenant)]),
     egress,
-    reserved: [config.tool_search.tool_name],
+    reserved: [config.tool_search.tool_name, ...(built?.tools ?? []).map(({ tool }) => tool.name)],
     defaults: toolDefaults.parse(config.tool_defaults),
     log,
     onBlocked: metrics.egressBlocked

@@ -6,6 +6,7 @@ import closeWithGrace from 'close-with-grace'
 import { type Logger, pino } from 'pino'
 import { type App, buildApp } from './app.ts'
 import { ConfigError } from './config/config-error.ts'
+import { type LoadedPlugins, loadPlugins } from './config/load-plugins.ts'
 import { type Reading, readConfig } from './config/read.ts'
 import type { Config } from './config/schema.ts'
 import { GatewayError } from './core/errors.ts'
@@ -34,8 +35,9 @@ export async function serve({ config, host, port, portFile }: ServeOptions): Pro
   let output: Output | undefined
   try {
     const reading = readConfig({ path: config, server: { host, port } })
+    const plugins = await loadPlugins(reading)
     output = heldOutput(reading.config.log.level)
-    await listening(reading, output, portFile)
+    await listening({ ...reading, plugins }, output, portFile)
     return 0
   } catch (error) {
     output?.giveUp()
@@ -43,9 +45,13 @@ export async function serve({ config, host, port, portFile }: ServeOptions): Pro
   }
 }
 
-async function listening({ config, mode, source }: Reading, output: Output, portFile?: string): Promise<void> {
+interface Ready extends Reading {
+  readonly plugins: LoadedPlugins
+}
+
+async function listening({ config, mode, source, plugins }: Ready, output: Output, portFile?: string): Promise<void> {
   let url = ''
-  const app = await buildApp(config, { mode, log: output.log, ownUrl: () => url })
+  const app = await buildApp(config, { mode, log: output.log, ownUrl: () => url, plugins })
   try {
     const { host, port } = config.server
     await app.fastify.listen({ host, port })

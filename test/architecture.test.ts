@@ -5,6 +5,7 @@ import t from 'tap'
 /** What a folder of `src` may import: folders or files of ours, and packages. `node:` is open to all, also to core. */
 const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly string[] }> = {
   core: { ours: [], packages: [] },
+  plugins: { ours: ['core', 'tools'], packages: ['zod', 'lru-cache'] },
   laws: { ours: ['core', 'stores/contracts.ts', 'advisors', 'tools/guards'], packages: [] },
   stores: { ours: ['core'], packages: ['kysely', 'lru-cache'] },
   dialects: { ours: ['core'], packages: ['openai', '@anthropic-ai/sdk'] },
@@ -18,7 +19,10 @@ const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly stri
   egress: { ours: ['core'], packages: ['undici'] },
   access: { ours: ['core', 'stores/contracts.ts', 'egress'], packages: [] },
   telemetry: { ours: ['core'], packages: ['prom-client'] },
-  config: { ours: ['core', 'advisors', 'tools', 'providers', 'routing', 'stores'], packages: ['zod', 'yaml'] },
+  config: {
+    ours: ['core', 'advisors', 'tools', 'providers', 'routing', 'stores', 'plugins'],
+    packages: ['zod', 'yaml']
+  },
   http: {
     ours: ['core', 'dialects', 'telemetry', 'access', 'stores/contracts.ts', 'tools', 'config'],
     packages: ['fastify', '@fastify/sse', '@fastify/swagger', 'fastify-type-provider-zod', 'zod', 'yaml', 'lru-cache']

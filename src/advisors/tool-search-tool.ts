@@ -33,7 +33,7 @@ export function searchTool({ name, view, policy, onFound }: SearchToolOptions): 
       if (typeof query !== 'string') return refused(name, 'query must be a text, such as a few keywords.')
 
       const startedAt = performance.now()
-      const { form, results } = view.search(query, {
+      const { form, results } = await view.search(query, {
         maxResults: clampResults(maxResults, numbers),
         ...(typeof group === 'string' && view.groups.includes(group) && { group })
       })

@@ -1,6 +1,7 @@
 import { matchesGlob } from '../core/glob.ts'
-import { chainProblems } from './chain-check.ts'
+import { advisorProblems } from './advisor-problems.ts'
 import type { Path } from './path.ts'
+import { referenceProblems } from './plugin-references.ts'
 import type { Config } from './schema.ts'
 import { toolProblems } from './tool-problems.ts'
 
@@ -19,8 +20,12 @@ export function crossChecks(config: Config, lost: ReadonlySet<string> = new Set(
     ...twice(config.providers, 'providers', 'name'),
     ...twice(config.models, 'models', 'name'),
     ...twice(config.keys, 'keys', 'id'),
-    ...(targetsKnown ? [...aliasTargets(config), ...defaultModel(config)] : []),
-    ...chainProblems(config.chain),
+    ...twice(config.advisors, 'advisors', 'name'),
+    ...(targetsKnown ? [...aliasTargets(config), ...notServed(config, config.default_model, ['default_model'])] : []),
+    // What plugins are named is known when they are loaded; then this is asked.
+    ...(config.plugins.length > 0 || lost.has('plugins') ? [] : referenceProblems(config, [])),
+    ...(lost.has('egress') || lost.has('advisors') ? [] : advisorProblems(config)),
+    ...compaction(config, targetsKnown),
     ...waits(config),
     ...keys(config),
     ...searchResults(config),
@@ -61,16 +66,30 @@ function aliasTargets({ models, providers }: Config): Wrong[] {
 }
 
 /** The same order as at a request: alias, provider/model, pattern. */
-function defaultModel({ default_model, models, providers }: Config): Wrong[] {
+function notServed({ models, providers }: Config, model: string, path: Path): Wrong[] {
   const found =
-    models.some(({ name }) => name === default_model) ||
-    providers.some(({ name }) => default_model.startsWith(`${name}/`) && default_model.length > name.length + 1) ||
-    providers.some(provider => matchesGlob(default_model, provider.models))
+    models.some(({ name }) => name === model) ||
+    providers.some(({ name }) => model.startsWith(`${name}/`) && model.length > name.length + 1) ||
+    providers.some(provider => matchesGlob(model, provider.models))
   if (found) return []
   const known = [...models.map(({ name }) => name), ...providers.flatMap(provider => provider.models)].slice(0, 20)
   const served = known.length > 0 ? `served are ${known.join(', ')} and ` : ''
   const forms = providers.map(({ name }) => `${name}/<model>`).join(', ')
-  return [{ path: ['default_model'], message: `no provider serves ${default_model}; ${served}${forms}` }]
+  return [{ path, message: `no provider serves ${model}; ${served}${forms}` }]
+}
+
+function compaction(config: Config, targetsKnown: boolean): Wrong[] {
+  const { compaction: section } = config.memory
+  if (section === undefined) return []
+  const path: Path = ['memory', 'compaction']
+  const wrong = targetsKnown ? notServed(config, section.model, [...path, 'model']) : []
+  const { turns } = section.trigger
+  if (turns !== undefined && turns <= section.keep_turns) {
+    const message = `must be more than keep_turns (${section.keep_turns}): otherwise there is nothing to summarise`
+    wrong.push({ path: [...path, 'trigger', 'turns'], message })
+  }
+  if (!config.chain.turn.includes('memory')) wrong.push({ path, message: 'needs memory under chain.turn' })
+  return wrong
 }
 
 function waits({ retry, providers }: Config): Wrong[] {

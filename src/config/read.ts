@@ -7,7 +7,7 @@ import { crossChecks } from './cross-checks.ts'
 import { type YamlFile, yamlFile } from './document.ts'
 import { type Interpolation, interpolate } from './interpolate.ts'
 import { type Mode, modeOf, openToAll } from './mode.ts'
-import { pathText } from './path.ts'
+import { type Path, pathText } from './path.ts'
 import type { Config, ConfigInput } from './schema.ts'
 import { type Origin, type Validated, validate } from './validate.ts'
 
@@ -28,6 +28,12 @@ export interface Reading {
   readonly mode: Mode
   /** The file as it was named; absent without one (demo mode, contract §10). */
   readonly source?: string
+  /** What errors call it. */
+  readonly file: string
+  /** Where relative paths of plugins are seen from. */
+  readonly folder: string
+  /** The line of a place in it, from 1. */
+  line(path: Path): number | undefined
 }
 
 const MAX_BYTES = 16 * 1024 * 1024
@@ -44,7 +50,12 @@ const DEMO: ConfigInput = {
 export function readConfig({ path, env = process.env, cwd = process.cwd(), server = {} }: ReadOptions = {}): Reading {
   const found = existsSync(resolve(cwd, 'gateway.yaml')) ? 'gateway.yaml' : undefined
   const source = path ?? (env.LOOPGATE_CONFIG || found)
-  const context = { env, server, file: source ?? 'configuration' }
+  const context = {
+    env,
+    server,
+    file: source ?? 'configuration',
+    folder: dirname(resolve(cwd, source ?? 'gateway.yaml'))
+  }
   if (source === undefined) return finish(validate(DEMO, nowhere), nowhere, { ...context, demo: true })
 
   const full = resolve(cwd, source)
@@ -62,11 +73,12 @@ interface Context {
   readonly env: Env
   readonly server: NonNullable<ReadOptions['server']>
   readonly file: string
+  readonly folder: string
   readonly demo: boolean
 }
 
 /** The checks across sections, then either everything that is wrong or the configuration as it will be used. */
-function finish(checked: Validated, origin: Origin, { env, server, file, demo }: Context): Reading {
+function finish(checked: Validated, origin: Origin, { env, server, file, folder, demo }: Context): Reading {
   const problems: Problem[] = [...checked.problems]
   const base =
     checked.config && complete(checked.config, env, { demo, adminKeySaid: origin.said(['auth', 'admin_key']) })
@@ -83,7 +95,7 @@ function finish(checked: Validated, origin: Origin, { env, server, file, demo }:
     }
   }
   if (!config || problems.length > 0) throw new ConfigError(file, problems)
-  return { config, mode: modeOf(config) }
+  return { config, mode: modeOf(config), file, folder, line: path => origin.line(path) }
 }
 
 const nowhere: Origin = { line: () => undefined, filled: () => false, broken: () => false, said: () => false }

@@ -1,6 +1,8 @@
 /** The configuration file: every option there is, with its meaning, default and bounds. Unknown keys are errors. */
 import { z } from 'zod'
 import { accessSections } from './sections/access.ts'
+import { advisorSections } from './sections/advisors.ts'
+import { pluginSections } from './sections/plugins.ts'
 import { processSections } from './sections/process.ts'
 import { providerSections } from './sections/providers.ts'
 import { toolSections } from './sections/tools.ts'
@@ -19,6 +21,8 @@ export const configSchema = z.strictObject({
   ...providerSections,
   ...turnSections,
   ...toolSections,
+  ...advisorSections,
+  ...pluginSections,
   keys,
   ...otherProcess
 })

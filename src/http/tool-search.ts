@@ -76,9 +76,10 @@ export const toolSearchRoute: FastifyPluginCallback<ToolSearchRouteOptions> = (a
       '/v1/tools/search',
       { config: { auth: 'key' }, schema: { summary: 'Find tools by words', body, response: { 200: answer } } },
       async (request, reply) => {
+        await options.catalog.refresh?.(request.getDecorator<Principal>('principal'))
         const view = viewFor(request.body, request.getDecorator<Principal>('principal'), options)
         const maxResults = clampResults(request.body.max_results, numbers)
-        const search = (query: string): FoundTools => searched(view, query, maxResults, options.tell)
+        const search = (query: string): Promise<FoundTools> => searched(view, query, maxResults, options.tell)
         const { query, queries } = request.body
         if (query !== undefined && queries === undefined) return search(query)
         if (query === undefined && queries !== undefined) {
@@ -109,9 +110,14 @@ function viewFor({ tools, index }: Body, principal: Principal, { finder, catalog
   )
 }
 
-function searched(view: ToolView, query: string, maxResults: number, tell: (event: TurnEvent) => void): FoundTools {
+async function searched(
+  view: ToolView,
+  query: string,
+  maxResults: number,
+  tell: (event: TurnEvent) => void
+): Promise<FoundTools> {
   const startedAt = performance.now()
-  const { form, results } = view.search(query, { maxResults })
+  const { form, results } = await view.search(query, { maxResults })
   const names = results.map(({ name }) => name)
   const durationMs = performance.now() - startedAt
   tell({ type: 'search', round: 0, index: view.kind, form, found: names, durationMs })
@@ -121,13 +127,13 @@ function searched(view: ToolView, query: string, maxResults: number, tell: (even
 /** Lets other requests run in between; stops when nobody waits for the answer any more. */
 async function inBatches(
   queries: readonly string[],
-  search: (query: string) => FoundTools,
+  search: (query: string) => Promise<FoundTools>,
   isGone: () => boolean
 ): Promise<FoundTools[]> {
   const found: FoundTools[] = []
   let begun = performance.now()
   for (const query of queries) {
-    found.push(search(query))
+    found.push(await search(query))
     if (performance.now() - begun < BATCH_MS) continue
     await nextTick()
     if (isGone()) break

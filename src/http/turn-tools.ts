@@ -9,6 +9,8 @@ export interface AttachableTools {
     principal: Principal,
     attach?: { readonly allow?: string[]; readonly deny?: string[] }
   ): ReadonlyMap<string, Tool>
+  /** Awaited before, where tools come from elsewhere. Never rejects. */
+  refresh?(principal: Principal): Promise<void>
 }
 
 export interface TurnTools {

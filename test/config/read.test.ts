@@ -130,7 +130,7 @@ colour: blue
     'gateway.yaml:13 models[0].targets: must hold exactly one target; weights and fallbacks are not there yet',
     'gateway.yaml:15 chain.turn[1]: tool-loop may not be listed; it stands between the two lists',
     'gateway.yaml:15 chain.turn[2]: retry belongs under call',
-    'gateway.yaml:15 chain.turn[3]: there is no advisor named thnk; known here are audit, memory',
+    'gateway.yaml:15 chain.turn[3]: there is no advisor named thnk; known here are audit, memory, structured-output',
     'gateway.yaml:16 chain.call[0]: memory belongs under turn',
     'gateway.yaml:16 chain.call[2]: tool-search is listed twice',
     'gateway.yaml:16 chain.call: meter may not be left out',
@@ -144,8 +144,8 @@ colour: blue
 
 const SECTIONS =
   'version, server, store, secrets, auth, default_model, providers, models, retry, timeouts, chain, loop, limits, ' +
-  'session, memory, tool_search, stream, tools_attach, tool_defaults, tools, egress, keys, audit, telemetry, log, ' +
-  'demo, sim'
+  'session, memory, structured_output, tool_search, stream, tools_attach, tool_defaults, tools, egress, advisors, ' +
+  'plugins, keys, audit, telemetry, log, demo, sim'
 
 t.test('names must exist, be unique and fit together', async t => {
   const providers = 'providers: [{ name: up, kind: openai, models: ["m-*"] }]\n'

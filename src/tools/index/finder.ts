@@ -1,11 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Tool } from '../../core/chat.ts'
-import type { IndexKind, ToolFinder, ToolView } from '../../core/finder.ts'
+import type { IndexKind, Searchable, ToolFinder, ToolView } from '../../core/finder.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { indexCache } from './index-cache.ts'
-import { buildIndex } from './tool-index.ts'
+import { buildIndex, type ToolIndex } from './tool-index.ts'
 
 export interface ToolFinderOptions {
   readonly kind: IndexKind
+  /** Kinds beside the built-in ones, by name. */
+  readonly plugged?: Readonly<Record<string, (tools: readonly Searchable[]) => ToolIndex>> | undefined
   readonly views: {
     /** Sessions with a view; 0 = none after a turn, -1 = any number. */
     readonly max: number
@@ -37,7 +40,13 @@ export interface OwnedToolFinder extends ToolFinder {
  */
 export function toolFinder(options: ToolFinderOptions): OwnedToolFinder {
   const { kind, views: bounds, onEvict, onSize } = options
-  const indexes = indexCache({ max: options.maxIndexes, maxBytes: options.indexMemoryBytes, onBuild: options.onBuild })
+  const build = builderOf(options)
+  const indexes = indexCache({
+    max: options.maxIndexes,
+    maxBytes: options.indexMemoryBytes,
+    build,
+    onBuild: options.onBuild
+  })
   const views = viewCache(bounds, reason => onEvict?.(reason))
   const changed = (): void => onSize?.({ indexes: indexes.size, views: views.size })
   const timer = bounds.ttlMs === undefined ? undefined : setInterval(sweep, sweepEvery(bounds.ttlMs)).unref()
@@ -60,7 +69,7 @@ export function toolFinder(options: ToolFinderOptions): OwnedToolFinder {
   return {
     kind,
     index: (tools, wanted = kind) => take(tools, wanted),
-    build: (tools, wanted = kind) => buildIndex(wanted, [...tools]),
+    build: (tools, wanted = kind) => build(wanted, [...tools]),
     view(sessionKey, tools) {
       const index = take(tools, kind)
       // Reading it makes it the one used last.
@@ -78,6 +87,13 @@ export function toolFinder(options: ToolFinderOptions): OwnedToolFinder {
       clearInterval(timer)
       views.clear()
     }
+  }
+}
+
+function builderOf({ plugged = {} }: ToolFinderOptions) {
+  return (kind: IndexKind, tools: readonly Searchable[]): ToolIndex => {
+    const own = ownValue(plugged, kind)
+    return own === undefined ? buildIndex(kind === 'regex' ? 'regex' : 'lexical', tools) : own(tools)
   }
 }
 

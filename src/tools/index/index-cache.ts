@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Tool } from '../../core/chat.ts'
-import type { IndexKind } from '../../core/finder.ts'
-import { buildIndex, type ToolIndex } from './tool-index.ts'
+import type { IndexKind, Searchable } from '../../core/finder.ts'
+import type { ToolIndex } from './tool-index.ts'
 import { toolSetKey } from './tool-set-key.ts'
 
 export interface IndexCacheOptions {
@@ -9,6 +9,7 @@ export interface IndexCacheOptions {
   readonly max: number
   /** Bytes of all indexes kept, as estimated. Default 256 MiB. */
   readonly maxBytes?: number | undefined
+  readonly build: (kind: IndexKind, tools: readonly Searchable[]) => ToolIndex
   readonly onBuild?: (() => void) | undefined
 }
 
@@ -22,7 +23,7 @@ export interface IndexCache {
 const DEFAULT_BYTES = 268_435_456
 
 /** Keeps what was built until there is no room for it. */
-export function indexCache({ max, maxBytes = DEFAULT_BYTES, onBuild }: IndexCacheOptions): IndexCache {
+export function indexCache({ max, maxBytes = DEFAULT_BYTES, build, onBuild }: IndexCacheOptions): IndexCache {
   const indexes = new LRUCache<string, ToolIndex>({
     max,
     maxSize: maxBytes,
@@ -41,7 +42,7 @@ export function indexCache({ max, maxBytes = DEFAULT_BYTES, onBuild }: IndexCach
       const key = `${kind} ${keyOf(tools)}`
       const known = indexes.get(key)
       if (known) return known
-      const built = buildIndex(kind, searched(tools))
+      const built = build(kind, searched(tools))
       indexes.set(key, built)
       onBuild?.()
       return built

@@ -1,4 +1,4 @@
-import type { Hit, IndexKind, Searchable, ToolView } from '../../core/finder.ts'
+import type { Found, Hit, Searchable, SearchOptions, ToolView } from '../../core/finder.ts'
 import { lexical } from './lexical.ts'
 import { type Matcher, matcher } from './matcher.ts'
 import { nameTable } from './name-table.ts'
@@ -12,10 +12,17 @@ export interface ToolIndex extends ToolView {
   readonly bytes: number
 }
 
-const rankers: Readonly<Record<IndexKind, (tools: readonly Searchable[]) => Ranker>> = { lexical, regex: wholeWords }
+/** An index of the gateway's own. */
+export interface BuiltInIndex extends ToolIndex {
+  search(query: string, options: SearchOptions): Found
+}
+
+export type BuiltInKind = 'lexical' | 'regex'
+
+const rankers: Readonly<Record<BuiltInKind, (tools: readonly Searchable[]) => Ranker>> = { lexical, regex: wholeWords }
 
 /** An index over these tools, in their order. It never changes; searching never throws, whatever the text. */
-export function buildIndex(kind: IndexKind, tools: readonly Searchable[]): ToolIndex {
+export function buildIndex(kind: BuiltInKind, tools: readonly Searchable[]): BuiltInIndex {
   const names = tools.map(({ name }) => name)
   const groups = tools.map(({ group }) => group)
   const table = nameTable(names)

@@ -61,7 +61,7 @@ t.test('the tools of the client are not searched', async t => {
   const { run: _run, ...clients } = aTool('weather')
   const view = finder.view('s', toolset(aTool('weather_now'), clients))
   t.same(
-    view.search('weather', { maxResults: 5 }).results.map(({ name }) => name),
+    (await view.search('weather', { maxResults: 5 })).results.map(({ name }) => name),
     ['weather_now']
   )
 })
@@ -140,7 +140,9 @@ t.test('an idle view is swept without being asked for; use keeps it', async t =>
 
 t.test('an index of tools that are searched once is not kept', async t => {
   const { finder, seen } = counted()
-  const found = finder.build([{ name: 'any name at all' }, { name: 'other' }]).search('any name', { maxResults: 3 })
+  const found = await finder
+    .build([{ name: 'any name at all' }, { name: 'other' }])
+    .search('any name', { maxResults: 3 })
   t.equal(found.results[0]?.name, 'any name at all')
   t.same(seen, { builds: 0, evictions: [], indexes: 0, views: 0 })
 })
