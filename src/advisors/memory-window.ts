@@ -1,5 +1,6 @@
 import type { Message } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
+import { bytesOf } from './memory-bytes.ts'
 
 /**
  * Past turns taken whole, newest first, while they fit every bound; `turns` and the result are oldest first. When not
@@ -24,15 +25,4 @@ export function withinWindow(
   if (from < turns.length) return turns.slice(from)
   const newest = turns.at(-1)
   return newest && maxTurns > 0 ? [ends(newest)] : []
-}
-
-function bytesOf(messages: readonly Message[]): number {
-  let bytes = 0
-  for (const message of messages) {
-    const { content } = message
-    bytes += Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
-    if (message.role !== 'assistant') continue
-    for (const call of message.calls) bytes += Buffer.byteLength(call.name) + Buffer.byteLength(call.arguments)
-  }
-  return bytes
 }

@@ -10,7 +10,7 @@ import { bringsHistory, type RememberedRequest, readRequest } from './memory-req
 import { withUniqueCalls } from './memory-whole.ts'
 
 export interface MemoryOptions {
-  readonly store: Pick<SessionStore, 'turns' | 'append'>
+  readonly store: Pick<SessionStore, 'turns' | 'summary' | 'append'>
 }
 
 /**
@@ -26,7 +26,8 @@ export function memory({ store }: MemoryOptions): Advisor {
 }
 
 async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']): Promise<Answer> {
-  const { past, open, unheard } = await look(turn, store)
+  const { unheard, ...found } = await look(turn, store)
+  const { past, open } = found
   const request = readRequest(turn, open)
   const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn), kept)
   // A new question instead of the results that were waited for: those calls stay unanswered.
@@ -38,7 +39,7 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
     turn.keep?.(message)
   }
   try {
-    const answer = await next({ ...composed(turn, request, past), keep })
+    const answer = await next({ ...composed(turn, request, found), keep })
     const kept = keptTurn(turn, { request, past, answer })
     await Promise.all([...unheard(request.before), kept].map(append))
     return answer
@@ -60,18 +61,18 @@ interface Looked extends Recalled {
   readonly unheard: (before: RememberedRequest['before']) => readonly StoredTurn[]
 }
 
+const NO_PAST: Recalled = { summary: [], past: [], open: [] }
+
 async function look(turn: Turn, store: MemoryOptions['store']): Promise<Looked> {
   // A session id that was made up for this request has no past.
   const isNew = !turn.session.named
   if (bringsHistory(turn)) {
     const known = isNew ? [] : await knownTurns(turn, store)
     const open = known.filter(({ status }) => status === 'awaiting_client')
-    return { past: [], open, unheard: before => unheardTurns(before, known, turn.startedAt) }
+    return { ...NO_PAST, open, unheard: before => unheardTurns(before, known, turn.startedAt) }
   }
-  const { past, open } = isNew
-    ? { past: [], open: [] }
-    : await recalled(store, turn.session.key, turn.policy.memory, turn.id)
-  return { past, open, unheard: () => [] }
+  const found = isNew ? NO_PAST : await recalled(store, turn.session.key, turn.policy.memory, turn.id)
+  return { ...found, unheard: () => [] }
 }
 
 /** The newest turns, well more than the client's history has. */
@@ -90,9 +91,9 @@ async function knownTurns(
 }
 
 /** System messages from before the first answer go first, then what is recalled, then the rest (contract §4.1). */
-function composed(turn: Turn, { head, before, own, question }: RememberedRequest, past: Recalled['past']): Turn {
+function composed(turn: Turn, { head, before, own, question }: RememberedRequest, { summary, past }: Recalled): Turn {
   const now = [...before, ...own]
-  const messages = [...head, ...withUniqueCalls(past.flat(), now), ...now]
+  const messages = [...head, ...summary, ...withUniqueCalls(past.flat(), now), ...now]
   return { ...revise(turn, { messages }), question }
 }
 

@@ -16,6 +16,8 @@ export interface RunHead {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly tags: readonly string[]
+  /** Absent: a client's turn. */
+  readonly kind?: 'compaction'
 }
 
 /** How a turn ended, or that it has not yet. */
@@ -31,6 +33,7 @@ export interface Ending {
 export function runView(head: RunHead, record: RunRecord, { status, httpStatus, answer, error }: Ending): string {
   return JSON.stringify({
     id: head.turnId,
+    ...(head.kind && { kind: head.kind }),
     session_id: head.sessionId,
     key_id: head.keyId,
     dialect: head.dialect,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Fields, Message, Tool } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -43,6 +44,8 @@ export interface PreparedTurn {
   readonly head: RunHead
   readonly clock: TurnSignal
   readonly isStream: boolean
+  /** What brings the answer to the client. */
+  readonly raw: ServerResponse
   /** A session or a gateway tool is involved: what it did must survive a crash once the client has the answer. */
   readonly isKept: boolean
   /** Gateway tools are attached. */
@@ -74,6 +77,7 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const session = sessionOf(headers, asked.sessionIds, principal, config.session, options.memory.branch)
   const model = modelOf(services, principal, asked.model)
   const params = paramsOf(services, model, options, asked.params)
+  await catalog.refresh?.(principal)
   const tools = toolsOf(catalog, principal, { attach: config.tools_attach, options, params, client: asked.clientTools })
   refuseManyChoices(params, model, { gatewayTools: tools.gateway.size, isJudged: isOutputJudged(services, params) })
   requireSession(session, options, config)
@@ -132,6 +136,7 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
     },
     clock,
     isStream: asked.stream,
+    raw: reply.raw,
     isKept: session.named || hasTools,
     hasTools,
     label,

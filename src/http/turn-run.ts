@@ -27,7 +27,10 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
   services.underWay.leave(slot)
   prepared.clock.done()
   count(services, prepared, ending)
-  if (ending.answer) return ending.answer
+  if (ending.answer) {
+    services.compactions?.after(prepared, ending.status, prepared.raw)
+    return ending.answer
+  }
   throw ending.error
 }
 

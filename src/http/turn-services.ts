@@ -5,6 +5,7 @@ import type { OutputFormat } from '../core/output-format.ts'
 import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Compactions } from './compactions.ts'
 import type { AttachableTools } from './turn-tools.ts'
 import type { TurnsUnderWay } from './turns-under-way.ts'
 
@@ -20,6 +21,8 @@ export interface TurnServices {
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
   /** Each turn enters itself while it runs. */
   readonly underWay: TurnsUnderWay
+  /** Summaries of sessions, where they are configured. */
+  readonly compactions?: Pick<Compactions, 'after'> | undefined
   readonly config: TurnConfig
   /**
    * Makes the format of an answer ready to be checked. Throws `invalid_request` for a schema that cannot be used. Absent:
@@ -33,5 +36,13 @@ export interface TurnServices {
 /** The sections of the configuration that the edge reads. */
 export type TurnConfig = Pick<
   Config,
-  'default_model' | 'loop' | 'limits' | 'session' | 'memory' | 'structured_output' | 'tool_search' | 'stream' | 'tools_attach'
+  | 'default_model'
+  | 'loop'
+  | 'limits'
+  | 'session'
+  | 'memory'
+  | 'structured_output'
+  | 'tool_search'
+  | 'stream'
+  | 'tools_attach'
 >

@@ -25,6 +25,8 @@ export interface Metrics {
   /** Bytes held for one slow client now; the largest since start is kept. */
   streamBuffered(bytes: number): void
   storeError(op: string): void
+  /** A summary of a session was made: `completed`, `failed`, or `superseded` where another was first. */
+  compaction(status: string): void
   /** Models of the configuration; others are labelled `unknown` until an upstream has answered to them. */
   modelNames(names: Iterable<string>): void
   /** The page for Prometheus. */
@@ -110,6 +112,9 @@ export function createMetrics(): Metrics {
     },
     storeError(op) {
       all.storeErrors.labels(op).value++
+    },
+    compaction(status) {
+      all.compactions.labels(status).value++
     },
     modelNames: names => models.declare(names),
     render: () => registry.metrics(),

@@ -61,6 +61,9 @@ export function series(registry: Registry) {
 
     bufferedPeak: gauge('loopgate_stream_buffered_bytes_peak', 'Most bytes held for one slow client since start.'),
     egressBlocked: counter('loopgate_egress_blocked_total', 'Connections to tools refused by the egress guard.'),
-    storeErrors: counter('loopgate_store_errors_total', 'Failed store operations.', ['op'])
+    storeErrors: counter('loopgate_store_errors_total', 'Failed store operations.', ['op']),
+    compactions: counter('loopgate_compactions_total', 'Summaries of sessions; superseded: not needed any more.', [
+      'status'
+    ])
   }
 }

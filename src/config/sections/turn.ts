@@ -8,6 +8,18 @@ export const ADVISORS = {
   call: ['audit', 'tool-search', 'meter', 'retry']
 } as const
 
+const compaction = z.strictObject({
+  model: z.string().min(1).describe('The model that writes the summary, by any name that a request could use.'),
+  trigger: z
+    .strictObject({
+      turns: z.int().min(1).optional().describe('Due when so many past turns are not summarised.'),
+      tokens: z.int().min(1).optional().describe('Due when these are so many tokens, estimated.')
+    })
+    .refine(({ turns, tokens }) => turns !== undefined || tokens !== undefined, 'must have turns, tokens or both')
+    .describe('When to summarise; of two, whichever comes first.'),
+  keep_turns: z.int().min(0).default(4).describe('The newest turns, which are recalled as they are.')
+})
+
 export const turnSections = {
   chain: z
     .strictObject({
@@ -128,7 +140,10 @@ export const turnSections = {
         .int()
         .min(1)
         .default(2_592_000_000)
-        .describe('Sessions not used for this long are deleted, in ms (30 days).')
+        .describe('Sessions not used for this long are deleted, in ms (30 days).'),
+      compaction: orNull(compaction).describe(
+        'Past turns are summarised by a model and recalled as its text; null = never. All of them stay stored.'
+      )
     })
     .prefault({})
     .describe('What a turn remembers of earlier turns of its session. Everything is stored; this acts at recall.'),

@@ -1,0 +1,52 @@
+import type { Message } from '../core/chat.ts'
+import type { MemoryPolicy } from '../core/policy.ts'
+import type { SessionStore, StoredTurn, TurnStatus } from '../stores/contracts.ts'
+import { whole } from './memory-whole.ts'
+
+export interface PastTurns {
+  /** What is recalled of each turn that has ended, oldest first. */
+  readonly ended: readonly PastTurn[]
+  /** Turns that wait for their client, whole, oldest first. */
+  readonly open: readonly StoredTurn[]
+  /** There are none before these that the session's summary does not cover. */
+  readonly isAll: boolean
+}
+
+export interface PastTurn {
+  readonly id: string
+  readonly messages: readonly Message[]
+}
+
+const RECALLED = {
+  answers: ['completed', 'awaiting_client'],
+  all: ['completed', 'limited', 'awaiting_client']
+} as const satisfies Record<MemoryPolicy['recall'], readonly TurnStatus[]>
+
+/** The newest `limit` turns that count as the session's past, without those that its summary stands for. */
+export async function pastTurns(
+  store: Pick<SessionStore, 'turns'>,
+  sessionKey: string,
+  { recall, limit, except }: Pick<MemoryPolicy, 'recall'> & { readonly limit: number; readonly except?: string }
+): Promise<PastTurns> {
+  const part = recall === 'all' ? 'all' : 'ends'
+  const turns = await store.turns(sessionKey, RECALLED[recall], limit, part, 'summary')
+  const others = turns.filter(({ id }) => id !== except)
+  return {
+    open: others.filter(({ status }) => status === 'awaiting_client'),
+    ended: others
+      .filter(({ status }) => status !== 'awaiting_client')
+      .map(each => ({ id: each.id, messages: shown(each, recall) })),
+    isAll: turns.length < limit
+  }
+}
+
+/** `answers`: question and final answer. `all`: also calls and results, but never the text a limit answered with. */
+function shown({ status, answerId, messages }: StoredTurn, recall: MemoryPolicy['recall']): readonly Message[] {
+  if (recall === 'answers') return messages.flatMap(message => end(message, message.id === answerId))
+  return whole(status === 'limited' ? messages.filter(({ id }) => id !== answerId) : messages)
+}
+
+function end(message: Message, isAnswer: boolean): readonly Message[] {
+  if (message.role === 'user') return [message]
+  return isAnswer && message.role === 'assistant' ? [{ ...message, calls: [] }] : []
+}
