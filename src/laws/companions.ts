@@ -8,6 +8,7 @@ import { rewrite } from '../core/rewrite.ts'
 import type { Advisor } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import { finder } from './finder.ts'
+import { remoteAdvisor } from './remote.ts'
 import { SEARCH_TOOL } from './script.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -56,6 +57,7 @@ export const COMPANIONS: readonly Subject[] = [
   { name: 'meter', places: ['call'], create: () => meter() },
   { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) },
   { name: 'memory', places: ['turn'], create: store => memory({ store }) },
+  remoteAdvisor,
   {
     name: 'structured-output',
     places: ['turn'],
