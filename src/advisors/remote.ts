@@ -1,5 +1,5 @@
 /** An advisor that somebody else runs, in any language: asked over HTTP before a model call, after it, or both. */
-import type { Answer, Choice, Finish, Message, Usage } from '../core/chat.ts'
+import type { Answer, Message, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { replay } from '../core/replay.ts'
 import { withSpent } from '../core/spent.ts'
@@ -7,6 +7,7 @@ import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { Consult } from './remote-consult.ts'
 import { RemoteFailure } from './remote-failure.ts'
+import { replaced } from './remote-replaced.ts'
 import type { Question, Verdict } from './remote-verdict.ts'
 
 export interface RemoteOptions {
@@ -19,8 +20,6 @@ export interface RemoteOptions {
   /** No meter stands around it: it tells itself what its own model calls used. */
   readonly isMetered: boolean
 }
-
-type Answered = Extract<Verdict, { kind: 'answer' | 'message' }>
 
 const GO_ON: Verdict = { kind: 'go_on' }
 
@@ -123,28 +122,11 @@ function withMessages(turn: Turn, messages: readonly Message[]): Turn {
 }
 
 /** No model is asked. */
-async function answeredBy({ message, finish, usage }: Answered & { kind: 'answer' }, turn: Turn): Promise<Answer> {
+async function answeredBy(
+  { message, finish, usage }: Extract<Verdict, { kind: 'answer' }>,
+  turn: Turn
+): Promise<Answer> {
   turn.signal.throwIfAborted()
   await replay(message, turn.emit)
   return { message, messages: [message], finish, ...(usage && { usage }), offered: turn.prompt.tools }
-}
-
-/** Nothing of the words that were replaced stays: neither token by token nor as results that a limit left behind. */
-function replaced(answer: Answer, verdict: Answered): Answer {
-  const { partialResults: _, limit, direct, finishReason, choice, ...rest } = answer
-  const message = { ...verdict.message, id: answer.message.id }
-  const kept = verdict.kind === 'message' && { ...(limit && { limit }), ...(direct && { direct }) }
-  return {
-    ...rest,
-    message,
-    messages: answer.messages.map(each => (each.id === message.id ? message : each)),
-    finish: verdict.kind === 'answer' ? verdict.finish : finishOf(answer.finish, message.calls.length),
-    ...kept,
-    ...(verdict.kind === 'message' && finishReason !== undefined && { finishReason }),
-    ...(choice?.fields && { choice: { fields: choice.fields } satisfies Choice })
-  }
-}
-
-function finishOf(finish: Finish, calls: number): Finish {
-  return finish === 'client_calls' && calls === 0 ? 'stop' : finish
 }
