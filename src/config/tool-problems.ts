@@ -1,5 +1,6 @@
 import { defaultAugmentProblem } from '../tools/default-problem.ts'
 import { fileToolProblems } from '../tools/file-admission.ts'
+import { egressOptions } from './egress-options.ts'
 import type { Path } from './path.ts'
 import type { Config } from './schema.ts'
 
@@ -9,20 +10,11 @@ interface Wrong {
 }
 
 /** What the tools of the file break: the rules of every registration, and one name twice (case ignored). */
-export function toolProblems({ tools, tool_defaults, tool_search, egress, server }: Config): Wrong[] {
-  const policies = Object.fromEntries(
-    Object.entries(egress.policies).map(([name, policy]) => [
-      name,
-      {
-        allowHttp: policy.allow_http,
-        allowPrivate: 'allow_private' in policy && policy.allow_private,
-        ports: policy.ports
-      }
-    ])
-  )
+export function toolProblems(config: Config): Wrong[] {
+  const { tools, tool_defaults, tool_search } = config
   const ofDefaults = defaultAugmentProblem(tool_defaults)
   const problems = fileToolProblems(tools, {
-    egress: { policies, denyCidrs: egress.deny_cidrs, publicUrl: server.public_url },
+    egress: egressOptions(config),
     reserved: [tool_search.tool_name],
     // Once is enough: every tool that takes them over would say the same.
     defaults: ofDefaults === undefined ? tool_defaults : { ...tool_defaults, augment: [] }
