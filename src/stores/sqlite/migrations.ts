@@ -134,5 +134,10 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       PRIMARY KEY (session, id)
     ) STRICT, WITHOUT ROWID`,
     'CREATE INDEX tool_calls_open ON tool_calls (provider_call) WHERE ended_ms IS NULL'
+  ],
+
+  '0004-run-words': [
+    // Run views that go with the texts of their session; few have values of augmentation fields.
+    `CREATE INDEX runs_words ON runs (session_id) WHERE instr(view, '"augmented":{') > 0`
   ]
 }

@@ -3,6 +3,7 @@ import type { Message } from '../../core/chat.ts'
 import type { Page, StoredTurn, TranscriptMessage, TurnStatus } from '../contracts.ts'
 import { cursorOf } from './cursor.ts'
 import type { Engine } from './engine.ts'
+import { RunWords } from './run-words.ts'
 
 interface TurnRecord {
   readonly position: number
@@ -27,6 +28,7 @@ const PAGE = `SELECT seq, id, status, created_ms, body
 /** The turns of sessions and their messages. Its methods run inside a read or a unit; `session` is its number. */
 export class Transcript {
   readonly #engine: Engine
+  readonly #words: RunWords
   readonly #find: StatementSync
   readonly #insertTurn: StatementSync
   readonly #insertMessage: StatementSync
@@ -41,6 +43,7 @@ export class Transcript {
 
   constructor(engine: Engine) {
     this.#engine = engine
+    this.#words = new RunWords(engine)
     this.#find = engine.prepare('SELECT position, status, answer_id FROM session_turns WHERE id = ? AND session = ?')
     this.#insertTurn = engine.prepare(INSERT_TURN)
     this.#insertMessage = engine.prepare(
@@ -130,7 +133,9 @@ export class Transcript {
     }
   }
 
+  /** All turns and messages, and what run views have of their texts. */
   remove(session: number): void {
+    this.#words.remove(session)
     this.#deleteMessages.run(session)
     this.#deleteTurns.run(session)
   }
