@@ -1,5 +1,11 @@
 import t from 'tap'
-import { canonicalArguments, parseArguments, replayableArguments } from '../../src/core/arguments.ts'
+import {
+  argumentsWithout,
+  canonicalArguments,
+  parseArguments,
+  replayableArguments,
+  withoutFields
+} from '../../src/core/arguments.ts'
 
 const textOf = (source: string) => {
   const parsed = parseArguments(source)
@@ -56,4 +62,23 @@ t.test('the model is shown its own text where that is an object, else an empty o
   t.equal(replayableArguments('{"a":'), '{}')
   t.equal(replayableArguments('[1]'), '{}')
   t.equal(replayableArguments('"{\\"a\\":1}"'), '{"a":1}')
+})
+
+t.test('arguments without some of them are written anew, big integers with their digits', async t => {
+  const text = '{"why": "x", "id": 12345678901234567890, "in": {"why": 1}}'
+  t.equal(argumentsWithout(text, ['why', 'none']), '{"id":12345678901234567890,"in":{"why":1}}')
+  t.equal(argumentsWithout(JSON.stringify(text), ['why']), '{"id":12345678901234567890,"in":{"why":1}}')
+  t.equal(argumentsWithout('{ "a": 1 }', ['toString']), '{"a":1}', 'inherited names are no arguments')
+  t.equal(argumentsWithout('', ['why']), '{}')
+  t.equal(argumentsWithout('{"why":', ['why']), '{"why":', 'what cannot be read stays')
+  t.equal(argumentsWithout('{"why":1,"__proto__":2}', ['why']), '{"__proto__":2}')
+  const fields = { a: 1 }
+  t.equal(withoutFields(fields, ['b']), fields, 'the very same when there is nothing to take away')
+})
+
+t.test('arguments that differ in what is left out only have one canonical text', async t => {
+  const canonical = (text: string) => canonicalArguments(text, ['why'])
+  t.equal(canonical('{"a":1,"why":"x"}'), canonical('{"why":{"y":2},"a":1.0}'))
+  t.equal(canonical('{"a":1,"why":"x"}'), canonical('{"a":1}'))
+  t.not(canonical('{"a":{"why":1}}'), canonical('{"a":{}}'), 'only at the top')
 })
