@@ -181,3 +181,54 @@ t.test('usage of rounds that only searched counts, and searches count towards th
     t.equal(answer.requests.length, 2)
   }
 })
+
+t.test('each option of tool search is what the model meets', async t => {
+  const options = {
+    mode: 'on',
+    tool_name: 'find_tools',
+    system_suffix: 'Use find_tools first.',
+    max_results: 1,
+    max_results_limit: 2,
+    accumulate: false
+  }
+  const other = await loopGateway(tools, { tool_search: options, session: { extra_headers: ['x-chat'] } })
+  t.teardown(() => other.stop())
+  const find = (query: string, more = {}): ModelCall => ['find_tools', { query, ...more }]
+  const rounds: ModelRound[] = [
+    { calls: [find('weather', { maxResults: 7 })] },
+    { calls: [find('mail')] },
+    { calls: [['mail_send']] },
+    { text: 'x' }
+  ]
+  for (const stream of [false, true]) {
+    const answer = await other.ask(rounds, stream, { headers: { 'x-chat': `c-${stream}` } })
+    t.equal(answer.requests[0].messages[0].content, 'Use find_tools first.')
+    t.strictSame(shown(answer), [
+      ['find_tools'],
+      ['find_tools', 'get_weather', 'weather_alerts'],
+      ['find_tools', 'mail_send'],
+      ['find_tools', 'mail_send']
+    ])
+    t.match(answer.requests[0].tools[0].function.parameters.properties.maxResults.description, /1 to 2, default 1/)
+    t.equal(answer.headers.get('x-session-id'), `c-${stream}`)
+  }
+})
+
+t.test('without tool search every tool is shown from the first round on', async t => {
+  const other = await loopGateway(tools, { tool_search: { mode: 'off' } })
+  t.teardown(() => other.stop())
+  for (const stream of [false, true]) {
+    const answer = await other.ask([{ calls: [['stock_level']] }, { text: 'x' }], stream)
+    t.strictSame(shown(answer), [Object.keys(tools), Object.keys(tools)])
+    t.equal(answer.called.length, 1)
+  }
+})
+
+t.test('a session is asked for before any model is, where search was switched on', async t => {
+  for (const stream of [false, true]) {
+    const answer = await gateway.ask([{ text: 'never' }], stream)
+    t.equal(answer.status, 400)
+    t.match(answer.error, { code: 'session_required', param: 'session_id' })
+    t.equal(answer.requests.length, 0)
+  }
+})
