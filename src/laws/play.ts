@@ -48,14 +48,14 @@ export async function play(
   }
   settled = true
   await new Promise(resolve => setImmediate(resolve))
-  const { modelCalls, spent, left, begunAfterLeaving } = world
+  const { modelCalls, left, begunAfterLeaving } = world
   return {
     ...(answer && { answer }),
     ...(error !== undefined && { error }),
     heard,
     late,
     modelCalls,
-    spent,
+    spent: addUsage(world.spent, sessions.aside),
     left,
     begunAfterLeaving,
     kept: sessions.kept
@@ -109,7 +109,11 @@ class World {
     const question: Message = { role: 'user', id: 'question', content: 'How many?' }
     return {
       ...TURN,
-      policy: { ...TURN.policy, ...this.#script.policy },
+      policy: {
+        ...TURN.policy,
+        ...this.#script.policy,
+        limits: { ...TURN.policy.limits, ...this.#script.limits }
+      },
       startedAt: Date.now(),
       question: question.id,
       prompt: { model: 'sim', messages: [question], tools: this.#tools(), params: this.#params() },
@@ -125,7 +129,12 @@ class World {
   #tools(): ReadonlyMap<string, Tool> {
     const tools = TOOLS.map((name): [string, Tool] => [
       name,
-      { name, kind: 'builtin', run: (call, turn) => this.#runTool(call.name, turn) }
+      {
+        name,
+        kind: 'builtin',
+        run: (call, turn) => this.#runTool(call.name, turn),
+        ...(this.#script.direct.includes(name) && { returnDirect: true })
+      }
     ])
     return new Map([...tools, [CLIENT_TOOL, { name: CLIENT_TOOL, kind: 'client' }]])
   }

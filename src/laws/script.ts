@@ -1,6 +1,6 @@
 import type { Finish, ToolCall, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Policy } from '../core/policy.ts'
+import type { Limits, Policy } from '../core/policy.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
 import type { Random } from './random.ts'
 
@@ -22,6 +22,9 @@ export interface Script {
   /** The client leaves at this event (a model call, a tool or a piece), counted from 0. Absent: it stays. */
   readonly leavesAt?: number
   readonly policy: Pick<Policy, 'memory' | 'structuredOutput' | 'toolSearch'>
+  readonly limits: Pick<Limits, 'onLimit' | 'limitCheck' | 'maxRounds'>
+  /** The tools whose results are to be the answer. */
+  readonly direct: readonly string[]
   /** Does the request want JSON? */
   readonly wantsJson: boolean
   /** Turns that the session had before. */
@@ -62,6 +65,8 @@ export function randomScript(random: Random): Script {
     entries,
     ...(random.oneIn(4) && { leavesAt: random.below(14) }),
     policy: randomPolicy(random),
+    limits: randomLimits(random),
+    direct: random.oneIn(3) ? TOOLS.filter(() => !random.oneIn(3)) : [],
     wantsJson: random.oneIn(2),
     past: randomPast(random)
   }
@@ -76,6 +81,14 @@ function randomPolicy(random: Random): Script['policy'] {
     memory: { mode: random.pick(['on', 'off']), recall: random.pick(['answers', 'all']), window: {} },
     structuredOutput: { maxRetries: random.below(3), onExhausted: random.pick(['return', 'fail']) },
     toolSearch: { mode: random.pick(['on', 'off']), accumulate: random.oneIn(2) }
+  }
+}
+
+function randomLimits(random: Random): Script['limits'] {
+  return {
+    onLimit: random.pick(['stop', 'tell_model', 'force_answer']),
+    limitCheck: random.pick(['call', 'batch']),
+    maxRounds: random.oneIn(4) ? 1 + random.below(3) : 20
   }
 }
 

@@ -24,6 +24,22 @@ t.test('once the client has seen a piece nothing is tried again', async t => {
   t.equal(model.seen.length, 1)
 })
 
+t.test('a piece of a call was seen, unless the loop holds calls back', async t => {
+  for (const callsAreHeld of [true, false, undefined]) {
+    const { emit } = listener()
+    let attempts = 0
+    const answer = advised(async turn => {
+      attempts++
+      await turn.emit?.({ type: 'call', index: 0, id: 'c1', name: 'stock', arguments: '{' })
+      if (attempts === 1) throw busy()
+      return scripted([{ text: 'ok' }])(turn)
+    }, quick)({ ...aTurn({ emit }), ...(callsAreHeld !== undefined && { callsAreHeld }) })
+    if (callsAreHeld) t.equal((await answer).message.content, 'ok')
+    else await t.rejects(answer, { code: 'upstream_overloaded' })
+    t.equal(attempts, callsAreHeld ? 2 : 1)
+  }
+})
+
 t.test('a failure that another attempt cannot mend is passed on at once', async t => {
   const model = scripted([{ error: new GatewayError('upstream_rejected', 'No.') }])
   await t.rejects(advised(model, quick)(aTurn()), { code: 'upstream_rejected' })
