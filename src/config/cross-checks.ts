@@ -23,7 +23,7 @@ export function crossChecks(config: Config, lost: ReadonlySet<string> = new Set(
     ...twice(config.advisors, 'advisors', 'name'),
     ...(targetsKnown ? [...aliasTargets(config), ...notServed(config, config.default_model, ['default_model'])] : []),
     // What plugins are named is known when they are loaded; then this is asked.
-    ...(config.plugins.length > 0 || lost.has('plugins') ? [] : referenceProblems(config, [])),
+    ...(config.plugins.length > 0 || lost.has('plugins') || lost.has('advisors') ? [] : referenceProblems(config, [])),
     ...(lost.has('egress') || lost.has('advisors') ? [] : advisorProblems(config)),
     ...compaction(config, targetsKnown),
     ...waits(config),

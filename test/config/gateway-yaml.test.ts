@@ -65,17 +65,18 @@ t.test('the reference file names every option, with its default', async t => {
   const text = readFileSync(FILE, 'utf8')
   const used = parse(withExamples(text)) as Record<string, unknown[]>
   t.ok(
-    ['providers', 'models', 'tools', 'keys'].every(name => used[name]?.length === 1),
+    ['providers', 'models', 'tools', 'advisors', 'keys'].every(name => used[name]?.length === 1),
     'entries are shown'
   )
   t.strictSame(missing(schema, used, ''), [])
   t.strictSame(otherThanDefault(schema, parse(text), ''), [])
   for (const [name, entry] of [
     ['providers', used.providers?.[0]],
+    ['advisors', used.advisors?.[0]],
     ['keys', used.keys?.[0]]
   ] as const) {
     const fields = schema.properties?.[name]?.items ?? {}
-    const told = otherThanDefault(fields, entry, name).filter(line => !line.startsWith('keys.key_sha256'))
+    const told = otherThanDefault(fields, entry, name).filter(line => !/^(keys.key_sha256|advisors.secret)/.test(line))
     t.strictSame(told, [], `defaults of ${name}`)
   }
 })
