@@ -175,7 +175,7 @@ t.test('text around the JSON, two values and a fence that does not close are not
   }
 })
 
-t.test('json_object: any JSON object is right, nothing else is', async t => {
+t.test('json_object means that any JSON object is right, and nothing else is', async t => {
   const format = { type: 'json_object' }
   t.equal((await ask([{ text: '{}' }], { format })).seen.length, 1)
   for (const text of ['[]', '17', '"x"', 'null', '{']) {

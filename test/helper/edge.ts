@@ -32,6 +32,7 @@ export interface EdgeOptions {
   readonly principal?: Principal
   readonly targets?: Readonly<Record<string, Target>>
   readonly allowScript?: boolean
+  readonly judgeOutput?: TurnServices['judgeOutput']
   /** Turns of sessions that wait, by session key. */
   readonly waiting?: readonly StoredTurn[]
   readonly saveFails?: unknown
@@ -95,7 +96,8 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     },
     config: configSchema.parse(options.config ?? {}),
     underWay,
-    allowScript: options.allowScript ?? false
+    allowScript: options.allowScript ?? false,
+    judgeOutput: options.judgeOutput
   }
   app.decorateRequest('principal')
   app.addHook('onRequest', (request, _reply, done) => {

@@ -73,11 +73,24 @@ t.test('search results of a request stay under what is configured', async t => {
   })
 })
 
+t.test('a request can have fewer retries of structured output, not more, and says what comes after them', async t => {
+  t.strictSame(policy({}, {}).structuredOutput, { maxRetries: 3, onExhausted: 'return' })
+  const config = { structured_output: { max_retries: 2, on_exhausted: 'fail' } } as const
+  t.strictSame(policy(config, {}).structuredOutput, { maxRetries: 2, onExhausted: 'fail' })
+  const asks = (structuredOutput: TurnOptions['structuredOutput']) => policy(config, { structuredOutput })
+  t.equal(asks({ maxRetries: 1 }).structuredOutput.maxRetries, 1)
+  t.strictSame(asks({ maxRetries: 9, onExhausted: 'return' }).structuredOutput, {
+    maxRetries: 2,
+    onExhausted: 'return'
+  })
+  const loopgate = { structured_output: { max_retries: 0, on_exhausted: 'fail' } }
+  t.match((await asked({ loopgate })).turn?.policy, { structuredOutput: { maxRetries: 0, onExhausted: 'fail' } })
+})
+
 t.test('what is not there yet is refused by name; the body wins over headers', async t => {
   const later: readonly [object, string][] = [
     [{ tool_execution: 'manual' }, 'loopgate.tool_execution'],
     [{ approvals: 'deny' }, 'loopgate.approvals'],
-    [{ structured_output: {} }, 'loopgate.structured_output'],
     [{ cache: 'on' }, 'loopgate.cache'],
     [{ resumable: true }, 'loopgate.resumable'],
     [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
@@ -93,7 +106,10 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
     [{ nope: 1 }, 'loopgate.nope'],
     [{ limits: { max_call: 1 } }, 'loopgate.limits.max_call'],
     [{ tags: ['x'.repeat(65)] }, 'loopgate.tags[0]'],
-    [{ tool_search: { max_results: 0 } }, 'loopgate.tool_search.max_results']
+    [{ tool_search: { max_results: 0 } }, 'loopgate.tool_search.max_results'],
+    [{ structured_output: { mode: 'prompt' } }, 'loopgate.structured_output.mode'],
+    [{ structured_output: { max_retries: -1 } }, 'loopgate.structured_output.max_retries'],
+    [{ structured_output: { on_exhausted: 'x' } }, 'loopgate.structured_output.on_exhausted']
   ]
   for (const [loopgate, param] of wrong) {
     t.match(await asked({ loopgate }), { status: 400, error: { code: 'invalid_request', param } })
