@@ -34,10 +34,12 @@ const PART_BYTES = 64_000
 
 export function compaction({ store, trigger, keepTurns }: CompactionOptions): Compact {
   return async ({ session, policy }, ask) => {
-    const { ended, open } = await pastTurns(store, session.key, { recall: policy.memory.recall, limit: MAX_TURNS })
+    const { ended } = await pastTurns(store, session.key, { recall: policy.memory.recall, limit: MAX_TURNS })
     const older = ended.slice(0, Math.max(0, ended.length - keepTurns))
     const upTo = older.at(-1)?.id
-    if (open.length > 0 || upTo === undefined || !isDue(ended, trigger)) return undefined
+    if (upTo === undefined || !isDue(ended, trigger)) return undefined
+    // A turn that waits goes on with the past that it began with.
+    if ((await store.turns(session.key, ['awaiting_client', 'awaiting_approval'], 1, 'ends')).length > 0) return undefined
 
     const before = await store.summary(session.key)
     const text = await notesOn(before, older, ask)
