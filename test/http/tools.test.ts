@@ -151,6 +151,12 @@ t.test('registrations that are refused say why', async t => {
     ],
     ['timeout', at({ timeout_ms: 5 }), 400, { code: 'invalid_request', param: 'endpoint.timeout_ms' }],
     ['no secret', { auth: { type: 'bearer' } }, 400, { param: 'auth.secret' }],
+    [
+      'argument twice',
+      { input_schema: { type: 'object', required: ['why'] }, augment: [{ name: 'why' }] },
+      422,
+      { code: 'tool_rejected', reason: 'augment_clash', param: 'augment' }
+    ],
     ...headers.map((name): [string, object, number, object] => [
       name,
       at({ headers: { [name]: 'x' } }),
@@ -172,8 +178,6 @@ t.test('a field that nothing is made of is refused by name, not ignored', async 
     ['endpoint.async', { endpoint: { ...body.endpoint, async: true } }],
     ['endpoint.path_params', { endpoint: { ...body.endpoint, path_params: {} } }],
     ['endpoint.query', { endpoint: { ...body.endpoint, query: {} } }],
-    ['return_direct', { return_direct: true }],
-    ['augment', { augment: [] }],
     ['approval', { approval: 'always' }],
     ['limits.per_session', { limits: { per_session: 1 } }],
     ['limits.rpm', { limits: { rpm: 1 } }],
