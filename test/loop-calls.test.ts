@@ -33,6 +33,7 @@ const gateway = await loopGateway({
     },
     answer: () => ({ body: '"ok"' })
   },
+  final: { definition: { return_direct: true }, answer: () => ({ body: '{"n":1}' }) },
   fails: { answer: () => ({ status: 422, body: '{"error":{"message":"The article BX-1 is not known."}}' }) },
   fails_silently: { answer: () => ({ status: 422 }) }
 })
@@ -137,6 +138,16 @@ t.test('a tool that is not there, and arguments that do not fit, are told to the
     t.match(wrong, /^c3: .*n.*integer/, 'the place and the rule')
     t.match(broken, /^c4: .*JSON/)
     t.equal(answer.content, 'ok')
+  }
+})
+
+t.test('of several batches only the results of the last are the answer, when that is returned directly', async t => {
+  const rounds: ModelRound[] = [{ calls: [['a', { x: 1 }]] }, { calls: [['final']] }, { text: 'never' }]
+  for (const answer of await both(rounds)) {
+    t.equal(answer.content, '{"n":1}')
+    t.strictSame(answer.finish, ['stop'])
+    t.equal(answer.requests.length, 2)
+    t.equal(answer.called.length, 2)
   }
 })
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { toolLoop } from '../../src/advisors/tool-loop.ts'
 import type { ToolCall } from '../../src/core/chat.ts'
 import {
   type Advisor,
@@ -10,7 +11,7 @@ import {
   type Run,
   revise
 } from '../../src/core/turn.ts'
-import { aTurn, listener, scripted } from '../helper/turn.ts'
+import { aTurn, listener, scripted, toolbox } from '../helper/turn.ts'
 
 /** Writes its name into `log` on the way in and on the way out. */
 function passing(name: string, log: string[]): Advisor {
@@ -71,6 +72,22 @@ t.test('an advisor asks on as often as it likes; each time the rest of the chain
   const chain = advised(model, passing('outside', log), twice, passing('inside', log))
   t.equal((await chain(aTurn())).message.content, 'second')
   t.strictSame(log, ['> outside', '> inside', '< inside', '> inside', '< inside', '< outside'])
+})
+
+t.test('around the loop an advisor is asked once a turn, inside it once a round, in call and stream', async t => {
+  const tools = toolbox({ a: async () => ({ content: '17', status: 'ok' }) })
+  const calls = [{ id: 'c', name: 'a', arguments: '{}' }]
+  for (const emit of [undefined, listener().emit]) {
+    for (const script of [[{ text: 'ok' }], [{ calls }, { text: 'ok' }]]) {
+      const log: string[] = []
+      const model = scripted(script)
+      const chain = advised(model, passing('outside', log), toolLoop({ guards: [] }), passing('inside', log))
+      const turn = aTurn({ emit })
+      await chain({ ...turn, prompt: { ...turn.prompt, tools } })
+      const round = ['> inside', '< inside']
+      t.strictSame(log, ['> outside', ...script.flatMap(() => round), '< outside'], `${script.length} rounds`)
+    }
+  }
 })
 
 t.test('an advisor that does not ask on answers in the place of the model', async t => {
