@@ -58,7 +58,9 @@ function runOf(code: CodeTool<unknown>, { options, services, maxModelBytes, augm
       return {
         content: modelText({ text: visibleText(textOf(said)), cut: false }, maxModelBytes),
         status: 'ok',
-        attempts: 1
+        attempts: 1,
+        // The model is told that there was nothing; a client whose answer it is gets just that.
+        ...(said === undefined && { direct: '' })
       }
     } catch (error) {
       turn.signal.throwIfAborted()
