@@ -79,6 +79,14 @@ for (const stream of [false, true]) {
       { status: 'refused', augmented: { innerThought: null } }
     ])
   })
+
+  t.test(`${mode}: a tool whose result is the answer stays so when it is asked more of`, async t => {
+    const gateway = await aGateway(t, script, { return_direct: true })
+    t.match(await (await post(gateway, { stream })).text(), /units\\*":17/)
+    t.equal(gateway.model.seen.length, 1, 'the model is not asked again')
+    t.match(gateway.views()[0], { finish: 'return_direct' })
+    t.strictSame(gateway.got(), [{ sku: 'BX-1' }])
+  })
 }
 
 t.test('a listener to the events hears the values when the tool starts', async t => {
