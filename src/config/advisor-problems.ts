@@ -10,7 +10,7 @@ interface Wrong {
 }
 
 /** Names of the gateway's own, those of later versions among them: a file that works today works then. */
-const OWN_NAMES: readonly string[] = [
+export const OWN_NAMES: readonly string[] = [
   ...ADVISORS.turn,
   ...ADVISORS.call,
   ...['tool-loop', 'guardrails', 'cache', 'structured-output']

@@ -1,8 +1,8 @@
 import type { Plugin, PluginKind } from '../plugins/plugin.ts'
+import { OWN_NAMES } from './advisor-problems.ts'
 import { chainProblems } from './chain-check.ts'
-import type { Path } from './path.ts'
+import { type Path, pathText } from './path.ts'
 import type { Config } from './schema.ts'
-import { ADVISORS } from './sections/turn.ts'
 
 interface Wrong {
   readonly path: Path
@@ -10,15 +10,7 @@ interface Wrong {
 }
 
 /** Names of the gateway's own that a plugin could be taken for. */
-const BUILT_IN: readonly string[] = [
-  ...ADVISORS.turn,
-  ...ADVISORS.call,
-  'tool-loop',
-  'limits',
-  'arguments',
-  'lexical',
-  'regex'
-]
+const BUILT_IN: readonly string[] = [...OWN_NAMES, 'limits', 'arguments', 'lexical', 'regex']
 
 /** What the configuration names that neither the gateway nor a plugin has: advisors, the loop, the index. */
 export function referenceProblems(
@@ -26,8 +18,11 @@ export function referenceProblems(
   plugins: readonly Plugin[]
 ): Wrong[] {
   const advisors = plugins.flatMap(({ kind, plugin }) => (kind === 'advisor' ? [plugin] : []))
+  const others = listedOthers(config.chain, plugins)
+  const told = new Set(others.map(({ path }) => pathText(path)))
   return [
-    ...chainProblems(config.chain, [...config.advisors, ...advisors]),
+    ...others,
+    ...chainProblems(config.chain, [...config.advisors, ...advisors]).filter(({ path }) => !told.has(pathText(path))),
     ...unknown(config.chain.loop, ['tool-loop', ...namesOf(plugins, 'loop')], {
       path: ['chain', 'loop'],
       what: 'loop'
@@ -43,7 +38,7 @@ export function referenceProblems(
 export function nameProblems(config: Config, plugins: readonly Plugin[]): Wrong[] {
   const taken = new Map<string, string>([
     ...BUILT_IN.map((name): [string, string] => [name, 'built in']),
-    ...config.advisors.map(({ name }): [string, string] => [name, 'a remote advisor']),
+    ...config.advisors.map(({ name }, i): [string, string] => [name, `the name of advisors[${i}]`]),
     ...config.tools.map(({ name }, i): [string, string] => [name.toLowerCase(), `the name of tools[${i}]`])
   ])
   return plugins.flatMap(({ plugin }, i): Wrong[] => {
@@ -54,6 +49,18 @@ export function nameProblems(config: Config, plugins: readonly Plugin[]): Wrong[
       ? []
       : [{ path: ['plugins', i], message: `${plugin.name} is ${by} already; choose another name` }]
   })
+}
+
+/** Plugins in the lists of advisors that are none. */
+function listedOthers(chain: Config['chain'], plugins: readonly Plugin[]): Wrong[] {
+  return (['turn', 'call'] as const).flatMap(place =>
+    chain[place].flatMap((name, i): Wrong[] => {
+      const kind = plugins.find(({ plugin }) => plugin.name === name)?.kind
+      if (kind === undefined || kind === 'advisor') return []
+      const more = kind === 'loop' ? '; chain.loop names it' : ''
+      return [{ path: ['chain', place, i], message: `${name} may not be listed, as it is a ${kind}${more}` }]
+    })
+  )
 }
 
 function namesOf(plugins: readonly Plugin[], kind: PluginKind): readonly string[] {

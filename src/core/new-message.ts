@@ -1,8 +1,15 @@
-import type { Message } from './chat.ts'
+import type { AssistantMessage, SystemMessage, UserMessage } from './chat.ts'
 import { randomText } from './ids.ts'
 
+interface Roles {
+  readonly system: SystemMessage
+  readonly user: UserMessage
+  readonly assistant: AssistantMessage
+}
+
 /** A message of words, with an id of its own: for an advisor that has something to say to a model. */
-export function newMessage(role: 'system' | 'user' | 'assistant', text: string): Message {
+export function newMessage<R extends keyof Roles>(role: R, text: string): Roles[R]
+export function newMessage(role: keyof Roles, text: string): Roles[keyof Roles] {
   const id = `msg_${randomText(16)}`
   return role === 'assistant' ? { role, id, content: text, calls: [] } : { role, id, content: text }
 }

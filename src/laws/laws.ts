@@ -7,6 +7,7 @@ import { play } from './play.ts'
 import { type Random, random } from './random.ts'
 import { randomScript } from './script.ts'
 import type { Sessions } from './sessions.ts'
+import { type TriedPlugin, triedPlugin } from './tried-plugin.ts'
 
 export interface LawOptions {
   /** Random chains to try. Default 1,000. */
@@ -28,12 +29,14 @@ export interface LawBroken {
  * scripts, each as a call and as a stream:
  * usage is the sum over all model calls; every word is sent once, in order, and the answer last; call and stream
  * agree; the conversation stays whole, also in memory; nothing is sent or begun once the turn is over or the client has left.
+ * An advisor is tried as it is made, or as the `plugin` that a module exports.
  * Resolves to the first chain that breaks one, or `undefined`. Throws nothing of its own.
  */
 export async function laws(
-  subject: Subject,
+  advisor: Subject | TriedPlugin,
   { chains = 1000, seed = 1 }: LawOptions = {}
 ): Promise<LawBroken | undefined> {
+  const subject = 'plugin' in advisor ? triedPlugin(advisor) : advisor
   for (let at = seed; at < seed + chains; at++) {
     const dice = random(at)
     const { names, wrap } = randomChain(subject, dice)
@@ -56,4 +59,4 @@ function randomChain(subject: Subject, dice: Random) {
   return { names: [...outside.map(({ name }) => name), 'tool-loop', ...inside.map(({ name }) => name)], wrap }
 }
 
-export type { Subject }
+export type { Subject, TriedPlugin }

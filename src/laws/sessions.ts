@@ -1,10 +1,12 @@
-import type { Message } from '../core/chat.ts'
+import type { Message, Usage } from '../core/chat.ts'
 import type { SessionStore, StoredTurn } from '../stores/contracts.ts'
 
 type Needed = Pick<SessionStore, 'get' | 'turns' | 'summary' | 'append' | 'reveal' | 'decideSearch'>
 
 /** The store of one play's only session: what memory and tool search keep, in variables. */
 export class Sessions implements Needed {
+  /** What models used that an advisor asked beside its own. */
+  aside: Usage | undefined
   #kept: readonly StoredTurn[]
   #revealed: readonly string[] = []
   #lastFound: readonly string[] | undefined
