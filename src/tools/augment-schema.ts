@@ -17,15 +17,19 @@ const BESIDE_REF = new Set([
   'type'
 ])
 
+/** Keywords whose schemas the same arguments have to fit. */
+const ALTERNATIVES = new Set(['allOf', 'anyOf', 'oneOf', 'then', 'else'])
+
 /**
  * The schema the model is shown of a tool: its own, with the fields at the end of `properties`, and of `required` those
  * that are. What else it says is kept, and holds for the same values as before.
  */
 export function augmentedSchema(own: Fields | undefined, fields: readonly AugmentField[]): Fields {
-  const schema = withRootAside(withoutRootRef(own ?? {}))
+  const names = fields.map(({ name }) => name)
+  const schema = letIn(names, withRootAside(withoutRootRef(own ?? {})))
   const properties = isSchemaObject(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? schema.required : []
-  const wanted = [...required, ...fields.filter(field => field.required).map(({ name }) => name)]
+  const wanted = [...required, ...names.filter((_, at) => fields[at]?.required)]
   return {
     type: 'object',
     ...schema,
@@ -47,6 +51,23 @@ function withoutRootRef(schema: Fields): Fields {
   if (typeof $ref !== 'string' || !Object.keys(schema).every(key => BESIDE_REF.has(key))) return schema
   const target = $ref.startsWith('#/') ? schemaAt(schema, $ref) : undefined
   return isSchemaObject(target) ? { ...target, ...rest } : schema
+}
+
+/** Alternatives of the arguments that allow no property but their own allow the fields: these stand beside them. */
+function letIn(names: readonly string[], schema: Fields): Fields {
+  const entries = Object.entries(schema).map(([key, inner]) => {
+    if (!ALTERNATIVES.has(key)) return [key, inner]
+    return [key, Array.isArray(inner) ? inner.map(each => opened(names, each)) : opened(names, inner)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function opened(names: readonly string[], alternative: unknown): unknown {
+  if (!isSchemaObject(alternative)) return alternative
+  const inner = letIn(names, alternative)
+  if (!('additionalProperties' in inner || 'unevaluatedProperties' in inner)) return inner
+  const allowed = Object.fromEntries(names.map(name => [name, {}]))
+  return { ...inner, properties: { ...(isSchemaObject(inner.properties) && inner.properties), ...allowed } }
 }
 
 /** A schema that holds itself keeps a copy without the fields for its inner places: they are asked for once a call. */

@@ -173,6 +173,23 @@ t.test('every other keyword of the schema is kept', async t => {
   t.strictSame(required, ['sku', 'innerThought'])
 })
 
+t.test('alternatives that take no other properties still let the fields in, and stay apart as they were', async t => {
+  const one = (kind: string, more: object = {}) => ({
+    type: 'object',
+    properties: { kind: { const: kind }, ...more },
+    required: ['kind', ...Object.keys(more)],
+    additionalProperties: false
+  })
+  const own = { oneOf: [one('a', { n: { type: 'integer' } }), { allOf: [one('b')] }], not: one('c') }
+  const shown = augmentedSchema(own, [thought])
+  const check = schemaCheck(shown)
+  t.equal(check({ kind: 'a', n: 1, innerThought: 'why' }), undefined)
+  t.equal(check({ kind: 'b', innerThought: 'why' }), undefined)
+  t.ok(check({ kind: 'b', n: 1, innerThought: 'why' }), 'a property of another alternative')
+  t.ok(check({ kind: 'a', n: 1 }), 'the field is asked for')
+  t.strictSame(shown.not, own.not)
+})
+
 t.test('a schema that is one reference is shown with what it refers to and the fields', async t => {
   const own = { $ref: '#/$defs/order', $defs: { order: { ...stock, additionalProperties: false } } }
   const shown = augmentedSchema(own, [thought])
