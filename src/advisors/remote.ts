@@ -3,7 +3,7 @@ import type { Answer, Message, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { replay } from '../core/replay.ts'
 import { withSpent } from '../core/spent.ts'
-import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
+import { type Advisor, type Emit, type Model, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { Consult } from './remote-consult.ts'
 import { RemoteFailure } from './remote-failure.ts'
@@ -44,7 +44,7 @@ export function remote(options: RemoteOptions): Advisor {
       const { message, usage } = answer
       const after = await ask(turn, { phase: 'response', message, usage }, usage)
       const said = after.kind === 'message' || after.kind === 'answer' ? replaced(answer, after) : answer
-      await replay(said.message, turn.emit)
+      await replay(said.message, marked(turn.emit, said.choice?.logprobs))
       return withUsage(said, addUsage(usage, after.usage))
     }
   }
@@ -119,6 +119,12 @@ function withMessages(turn: Turn, messages: readonly Message[]): Turn {
   const last = (role: Message['role']) => messages.findLast(message => message.role === role)
   const question = isThere ? turn.question : ((last('user') ?? last('system') ?? messages[0])?.id ?? turn.question)
   return { ...revise(turn, { messages }), question }
+}
+
+/** The text comes in one piece, and with it what is known of its tokens. */
+function marked(emit: Emit | undefined, logprobs: unknown): Emit | undefined {
+  if (emit === undefined || logprobs === undefined) return emit
+  return delta => emit(delta.type === 'text' ? { ...delta, logprobs } : delta)
 }
 
 /** No model is asked. */

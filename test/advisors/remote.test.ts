@@ -251,3 +251,12 @@ t.test('nothing that was replaced stays beside the message', async t => {
   t.notMatch(JSON.stringify({ ...answer, offered: [] }), /secret/)
   t.match(answer, { message: { reasoning: { text: 'Short.' } }, choice: { fields: { system_fingerprint: 'fp' } } })
 })
+
+t.test('what is known of the tokens of an answer comes with its text', async t => {
+  const server = await aRemoteAdvisor(t, () => undefined)
+  const logprobs = { content: [{ token: 'Fine' }] }
+  const model: Model = async turn => ({ ...(await scripted([{ text: 'Fine.' }])(turn)), choice: { logprobs } })
+  const { heard, answer } = await played(t, model, { endpoint: server, placed: { place: 'call', mode: 'stream' } })
+  t.strictSame(heard, [{ type: 'text', text: 'Fine.', logprobs }])
+  t.match(answer?.choice, { logprobs })
+})
