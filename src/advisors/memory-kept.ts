@@ -1,17 +1,16 @@
 import type { Answer, Message } from '../core/chat.ts'
-import { openCalls } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
+import { randomText, ulid } from '../core/ids.ts'
+import { notAnswered } from '../core/not-answered.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf, type TurnStatus } from '../core/turn-status.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
-import { notAnswered } from './memory-not-answered.ts'
 import type { RememberedRequest } from './memory-request.ts'
 import { whole } from './memory-whole.ts'
 
 /** The turn as it is stored: its question, all calls with their results, its answer. No system messages. */
 export function keptTurn(
-  { id, startedAt }: Turn,
+  { id, startedAt, resumes, policy, request: { context } }: Turn,
   {
     request,
     past,
@@ -26,25 +25,30 @@ export function keptTurn(
   const added = withFreshIds(answer.messages, [...past.flat(), ...request.before, ...asked])
   const messages = [...asked, ...added]
   const status = statusOf(answer.finish)
-  const answerId = added.at(-1)?.id
+  const { held } = answer
+  const answerAt = messages.findLastIndex(({ role }) => role === 'assistant')
+  const answerId = messages[answerAt]?.id
   return {
     id,
     status,
     ...(answerId !== undefined && { answerId }),
-    // The calls that a client is to run are the only ones that may stand without results.
-    messages: isWaiting(status) ? [...whole(messages.slice(0, -1)), ...messages.slice(-1)] : whole(messages),
+    // The calls that a client is to go on with are the only ones that may stand without results.
+    messages: isWaiting(status)
+      ? [...whole(messages.slice(0, answerAt)), ...messages.slice(answerAt)]
+      : whole(messages),
     createdAt: startedAt,
-    ...(request.continues && { replaces: request.continues.id })
+    ...(resumes !== undefined && { replaces: id, answers: resumes }),
+    ...(held && { held: { calls: held, request: { limits: policy.limits, context }, isForgotten: false } })
   }
 }
 
 /**
  * A turn that came to no answer: its question, and the calls and results that there were (`heard`). A turn that went on
  * from a stored one leaves that open, so that its client can send the results again; what it did itself is kept beside
- * it, and nothing is when it did nothing: `undefined`.
+ * it, under an id of its own, and nothing is when it did nothing: `undefined`.
  */
 export function failedTurn(
-  { id, startedAt, signal }: Turn,
+  { id, startedAt, signal, resumes }: Turn,
   {
     request,
     past,
@@ -57,15 +61,15 @@ export function failedTurn(
     readonly error: unknown
   }
 ): StoredTurn | undefined {
-  if (request.continues && heard.length === 0) return undefined
+  if (resumes !== undefined && heard.length === 0) return undefined
   const asked = spoken(request.own)
   const added = answered(withFreshIds(heard, [...past.flat(), ...request.before, ...asked]))
   const isCancelled = [error, signal.aborted && signal.reason].some(
     each => each instanceof GatewayError && (each.code === 'client_closed' || each.code === 'turn_cancelled')
   )
   const status: TurnStatus = isCancelled ? 'cancelled' : 'failed'
-  const messages = whole(request.continues ? added : [...asked, ...added])
-  return { id, status, messages, createdAt: startedAt }
+  if (resumes === undefined) return { id, status, messages: whole([...asked, ...added]), createdAt: startedAt }
+  return { id: `turn_${ulid()}`, status, messages: whole(added), createdAt: startedAt }
 }
 
 /** With a result for every call: some were cut off, and others never ran. */
@@ -75,16 +79,6 @@ function answered(messages: readonly Message[]): readonly Message[] {
     if (message.role !== 'assistant') return [message]
     return [message, ...message.calls.filter(({ id }) => !results.has(id)).map(notAnswered)]
   })
-}
-
-/** A turn whose client asked something new in place of running its calls. */
-export function supersededTurn(open: StoredTurn): StoredTurn {
-  return {
-    ...open,
-    replaces: open.id,
-    status: 'superseded',
-    messages: [...open.messages, ...openCalls(open.messages).map(notAnswered)]
-  }
 }
 
 function spoken(messages: readonly Message[]): readonly Message[] {

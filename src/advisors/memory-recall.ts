@@ -1,6 +1,6 @@
 import type { Message, SystemMessage } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
-import type { SessionStore, StoredSummary, StoredTurn } from '../stores/contracts.ts'
+import type { SessionStore, StoredSummary } from '../stores/contracts.ts'
 import { pastTurns } from './memory-past.ts'
 import { withUniqueCalls } from './memory-whole.ts'
 import { withinWindow } from './memory-window.ts'
@@ -10,8 +10,6 @@ export interface Recalled {
   readonly summary: readonly SystemMessage[]
   /** What is recalled of each past turn, oldest first. */
   readonly past: readonly (readonly Message[])[]
-  /** Turns that wait for their client, whole, oldest first. */
-  readonly open: readonly StoredTurn[]
 }
 
 type Recall = Pick<MemoryPolicy, 'recall' | 'window'>
@@ -34,13 +32,13 @@ export async function recalled(
   const summary = messageOf(await store.summary(sessionKey))
   // One more than fits is read for the turn itself or one that waits.
   for (let limit = (maxTurns ?? AT_FIRST) + 1; ; limit *= 4) {
-    const { ended, open, isAll } = await pastTurns(store, sessionKey, {
+    const { ended, isAll } = await pastTurns(store, sessionKey, {
       ...{ recall, limit },
       ...(turnId !== undefined && { except: turnId })
     })
     const turns = ended.map(({ messages }) => messages)
     const past = withinWindow(turns, window, ends)
-    if (isAll || past.length < ended.length || past.length === maxTurns) return { summary, past, open }
+    if (isAll || past.length < ended.length || past.length === maxTurns) return { summary, past }
   }
 }
 

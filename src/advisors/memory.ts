@@ -1,10 +1,9 @@
 /** Memory: what earlier turns of the session said goes in front of the question, and the turn is kept at its end. */
 import type { Answer, Message } from '../core/chat.ts'
-import { GatewayError } from '../core/errors.ts'
 import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import type { SessionOwner, SessionStore, StoredTurn } from '../stores/contracts.ts'
 import { unheardTurns } from './memory-history.ts'
-import { failedTurn, keptTurn, supersededTurn } from './memory-kept.ts'
+import { failedTurn, keptTurn } from './memory-kept.ts'
 import { type Recalled, recalled } from './memory-recall.ts'
 import { bringsHistory, type RememberedRequest, readRequest } from './memory-request.ts'
 import { withUniqueCalls } from './memory-whole.ts'
@@ -27,11 +26,9 @@ export function memory({ store }: MemoryOptions): Advisor {
 
 async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']): Promise<Answer> {
   const { unheard, ...found } = await look(turn, store)
-  const { past, open } = found
-  const request = readRequest(turn, open)
+  const { past } = found
+  const request = readRequest(turn)
   const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn), kept)
-  // A new question instead of the results that were waited for: those calls stay unanswered.
-  if (!request.continues) await Promise.all(open.map(waiting => append(supersededTurn(waiting)).catch(orLeaveIt)))
 
   const heard: Message[] = []
   const keep = (message: Message): void => {
@@ -51,25 +48,19 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
   }
 }
 
-/** Another request has gone on from that turn meanwhile: nothing is left to be marked. */
-function orLeaveIt(error: unknown): void {
-  if (!(error instanceof GatewayError && error.code === 'session_busy')) throw error
-}
-
 interface Looked extends Recalled {
   /** Turns of the client's own history that the store does not have. */
   readonly unheard: (before: RememberedRequest['before']) => readonly StoredTurn[]
 }
 
-const NO_PAST: Recalled = { summary: [], past: [], open: [] }
+const NO_PAST: Recalled = { summary: [], past: [] }
 
 async function look(turn: Turn, store: MemoryOptions['store']): Promise<Looked> {
   // A session id that was made up for this request has no past.
   const isNew = !turn.session.named
   if (bringsHistory(turn)) {
     const known = isNew ? [] : await knownTurns(turn, store)
-    const open = known.filter(({ status }) => status === 'awaiting_client')
-    return { ...NO_PAST, open, unheard: before => unheardTurns(before, known, turn.startedAt) }
+    return { ...NO_PAST, unheard: before => unheardTurns(before, known, turn.startedAt) }
   }
   const found = isNew ? NO_PAST : await recalled(store, turn.session.key, turn.policy.memory, turn.id)
   return { ...found, unheard: () => [] }
@@ -91,10 +82,10 @@ async function knownTurns(
 }
 
 /** System messages from before the first answer go first, then what is recalled, then the rest (contract §4.1). */
-function composed(turn: Turn, { head, before, own, question }: RememberedRequest, { summary, past }: Recalled): Turn {
+function composed(turn: Turn, { head, before, own }: RememberedRequest, { summary, past }: Recalled): Turn {
   const now = [...before, ...own]
   const messages = [...head, ...summary, ...withUniqueCalls(past.flat(), now), ...now]
-  return { ...revise(turn, { messages }), question }
+  return revise(turn, { messages })
 }
 
 function ownerOf({ principal }: Turn): SessionOwner {

@@ -2,17 +2,19 @@ import type { Answer, AssistantMessage, Tool } from '../core/chat.ts'
 import type { Turn } from '../core/turn.ts'
 
 /**
- * Are there calls for the gateway to run? Presence decides, not the label; but calls that the output limit or a filter
- * cut are never run, nor those under a label that is not in the operator's list, where there is one.
+ * Are there calls to go on with? Presence decides, not the label; but calls that the output limit or a filter cut are
+ * never run, nor those under a label that is not in the operator's list, where there is one.
  */
-export function hasCallsToRun(reply: Answer, eligible: ReadonlySet<string> | undefined): boolean {
+export function hasCalls(reply: Answer, eligible: ReadonlySet<string> | undefined): boolean {
   if (reply.finish !== 'stop' || reply.message.calls.length === 0) return false
-  if (!isEligible(reply, eligible)) return false
-  return !reply.message.calls.some(call => isClients(reply.offered.get(call.name), reply))
+  return eligible === undefined || eligible.has((reply.finishReason ?? '').toLowerCase())
 }
 
-function isEligible({ finishReason = '' }: Answer, eligible: ReadonlySet<string> | undefined): boolean {
-  return eligible === undefined || eligible.has(finishReason.toLowerCase())
+/** Positions of the calls that are the client's to go on with: those of its own tools, and under `manual` all. */
+export function clientsCalls({ policy }: Turn, reply: Answer): ReadonlySet<number> {
+  const isManual = policy.toolExecution === 'manual'
+  const { calls } = reply.message
+  return new Set(calls.keys().filter(at => isManual || isClients(reply.offered.get(calls[at]?.name ?? ''), reply)))
 }
 
 /** With no tool of ours in sight whatever the model calls is the client's business. */
@@ -22,16 +24,19 @@ function isClients(tool: Tool | undefined, reply: Answer): boolean {
 }
 
 /**
- * What the client gets of the last message: only its own calls, and none that were cut off. A gateway tool that was
- * called beside them has not run, nor one under a label that is not eligible; the answer's notes say so.
+ * What the client gets of a message whose calls nothing comes of: only its own, and none that were cut off. A gateway
+ * tool that was called under a label that is not eligible has not run; the answer's notes say so.
  */
-export function forClient(turn: Turn, reply: Answer, eligible: ReadonlySet<string> | undefined): AssistantMessage {
-  const isCut = reply.finish !== 'stop' && reply.offered.values().some(tool => tool.run !== undefined)
-  if (isCut) return { ...reply.message, calls: [] }
-  const own = reply.message.calls.filter(call => isClients(reply.offered.get(call.name), reply))
-  if (own.length === reply.message.calls.length) return reply.message
-  const word = isEligible(reply, eligible) ? 'deferred' : 'not_run'
-  const others = reply.message.calls.filter(call => !own.includes(call))
-  for (const { name } of others) turn.tell({ type: 'note', note: `${word}:${name}` })
-  return { ...reply.message, calls: own }
+export function forClient(turn: Turn, reply: Answer): AssistantMessage {
+  const { message, offered, finish } = reply
+  const isManual = turn.policy.toolExecution === 'manual'
+  if (!isManual && finish !== 'stop' && offered.values().some(tool => tool.run !== undefined)) {
+    return { ...message, calls: [] }
+  }
+  const own = clientsCalls(turn, reply)
+  if (own.size === message.calls.length) return message
+  for (const [at, { name }] of message.calls.entries()) {
+    if (!own.has(at)) turn.tell({ type: 'note', note: `not_run:${name}` })
+  }
+  return { ...message, calls: message.calls.filter((_, at) => own.has(at)) }
 }

@@ -19,6 +19,6 @@ export interface Progress {
 }
 
 /** The messages of the rounds so far. */
-export function added({ asked, turn }: Progress): readonly Message[] {
+export function added({ asked, turn }: Pick<Progress, 'asked' | 'turn'>): readonly Message[] {
   return turn.prompt.messages.slice(asked.prompt.messages.length)
 }

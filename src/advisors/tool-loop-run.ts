@@ -30,12 +30,17 @@ function notFound(name: string, offered: ReadonlyMap<string, Tool>): ToolResult 
 
 /**
  * Runs the calls of the turn's last message, all at once up to the policy's `maxParallel`, or one by one where a tool
- * or the request wants it. Every call settles on its own; the results stand in the order of the calls.
+ * or the request wants it. Every call settles on its own; the results stand in the order of the calls. `isOurs`: only
+ * the calls in these places. Default: all.
  */
-export async function runBatch(turn: Turn, run: Run): Promise<readonly Settled[]> {
+export async function runBatch(
+  turn: Turn,
+  run: Run,
+  isOurs: (index: number) => boolean = () => true
+): Promise<readonly Settled[]> {
   const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
   const results: (Settled | undefined)[] = calls.map(() => undefined)
-  const queue = calls.entries()
+  const queue = calls.entries().filter(([index]) => isOurs(index))
   const failures: unknown[] = []
   const worker = async () => {
     for (const [index, call] of queue) {

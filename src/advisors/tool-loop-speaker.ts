@@ -1,5 +1,6 @@
 import type { Delta, Tool, ToolCall } from '../core/chat.ts'
 import type { Emit, Turn } from '../core/turn.ts'
+import type { CallIds } from './tool-loop-call-ids.ts'
 
 /**
  * What the client hears of a loop (W12): the text of every round as it comes, a blank line between rounds, no inner
@@ -9,7 +10,11 @@ import type { Emit, Turn } from '../core/turn.ts'
 export class Speaker {
   readonly #emit: Emit | undefined
   readonly #tools: ReadonlyMap<string, Tool>
-  readonly #passes: boolean
+  /** Calls go out as they come. */
+  readonly passes: boolean
+  readonly #isManual: boolean
+  /** They go out under ids of the gateway's choice. */
+  readonly renames: boolean
   readonly #holds: boolean
   #held: Delta[] = []
   /** The last text sent, to see whether a blank line is wanted. */
@@ -19,19 +24,21 @@ export class Speaker {
   constructor(turn: Turn) {
     this.#emit = turn.emit
     this.#tools = turn.prompt.tools
-    this.#passes = !turn.prompt.tools.values().some(tool => tool.run !== undefined)
-    this.#holds = !this.#passes && (turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format))
+    this.#isManual = turn.policy.toolExecution === 'manual'
+    this.renames = this.#isManual || turn.resumes !== undefined
+    this.passes = this.#isManual || !turn.prompt.tools.values().some(tool => tool.run !== undefined)
+    this.#holds = !this.passes && (turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format))
   }
 
   /**
    * What one round goes by: its listener, absent when nobody listens, and whether that hears of calls at all.
-   * `mayCall`: calls of this round can be meant for the client.
+   * `mayCall`: calls of this round can be meant for the client, who knows them by these `ids`.
    */
-  round(mayCall: boolean): Pick<Turn, 'emit' | 'callsAreHeld'> {
+  round(mayCall: boolean, ids: CallIds): Pick<Turn, 'emit' | 'callsAreHeld'> {
     this.#held = []
     this.#newRound = this.#last !== ''
     if (this.#emit === undefined) return { emit: undefined }
-    if (this.#passes && mayCall) return { emit: this.#passing(), callsAreHeld: false }
+    if (this.passes && mayCall) return { emit: this.#passing(ids), callsAreHeld: false }
     if (this.#holds) return { emit: delta => this.#hold(delta), callsAreHeld: true }
     // Calls are held back: which of them are the client's is known when all are there.
     return { emit: delta => (delta.type === 'call' ? undefined : this.#send(delta)), callsAreHeld: true }
@@ -42,7 +49,7 @@ export class Speaker {
     if (this.#emit === undefined) return
     for (const delta of this.#held) await this.#send(delta)
     for (const [index, { id, name, arguments: text, extra }] of calls.entries()) {
-      if (this.#passes && this.#tools.has(name)) continue
+      if (this.#isManual || (this.passes && this.#tools.has(name))) continue
       await this.#emit({ type: 'call', index, id, name, arguments: text, ...(extra && { extra }) })
     }
   }
@@ -55,14 +62,17 @@ export class Speaker {
 
   /**
    * Calls of the client's own tools go out as they come. One by another name may be meant for a tool of the gateway that
-   * an advisor adds further in, so it waits for the end of the round.
+   * an advisor adds further in, so it waits for the end of the round. Where nothing runs by itself all go out.
    */
-  #passing(): Emit {
+  #passing(ids: CallIds): Emit {
+    const send: Emit = delta => (delta.type === 'call' ? this.#emit?.(delta) : this.#send(delta))
+    const out = this.renames ? ids.heardBy(send) : send
+    if (this.#isManual) return out
     const waiting = new Set<number>()
     return delta => {
-      if (delta.type !== 'call') return this.#send(delta)
+      if (delta.type !== 'call') return out(delta)
       if (delta.name !== undefined && !this.#tools.has(delta.name)) waiting.add(delta.index)
-      return waiting.has(delta.index) ? undefined : this.#emit?.(delta)
+      return waiting.has(delta.index) ? undefined : out(delta)
     }
   }
 

@@ -1,11 +1,14 @@
 import type { Answer } from '../core/chat.ts'
+import { closeBatch } from '../core/close-batch.ts'
 import { roundsOfTurn } from '../core/conversation.ts'
 import { textOf } from '../core/text.ts'
 import { type Advisor, extend, type Guard, guarded, type Model, type Run, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
-import { forClient, hasCallsToRun } from './tool-loop-calls.ts'
+import { CallIds } from './tool-loop-call-ids.ts'
+import { clientsCalls, forClient, hasCalls } from './tool-loop-calls.ts'
 import { ended, isDirect, returned } from './tool-loop-ended.ts'
 import { failureOf } from './tool-loop-failed.ts'
+import { type Batch, handedOver, mustBeHeld } from './tool-loop-held.ts'
 import { endOf, type Limit } from './tool-loop-limits.ts'
 import { added, type Progress } from './tool-loop-progress.ts'
 import { kept } from './tool-loop-reply.ts'
@@ -42,19 +45,23 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
         if (over?.action === 'stop') return ended(progress, speaker, over)
         if (over && !progress.last) progress = { ...progress, last: over }
 
-        const reply = await ask(progress, round, speaker, next)
+        const ids = new CallIds(progress.turn.prompt.messages, speaker.renames && !asked.session.named)
+        const reply = await ask(progress, round, speaker.round(progress.last === undefined, ids), next)
         progress = { ...progress, usage: addUsage(progress.usage, reply.usage) }
         tellRoundEnd(asked, round, reply)
         if (progress.last) return forced(progress, speaker, reply, progress.last)
-        if (!hasCallsToRun(reply, eligible)) {
-          return finished(progress, speaker, { ...reply, message: forClient(asked, reply, eligible) })
+        const theirs = clientsCalls(asked, reply)
+        if (!hasCalls(reply, eligible) || (theirs.size > 0 && !mustBeHeld(progress, reply))) {
+          return finished(progress, speaker, { ...reply, message: forClient(asked, reply) })
         }
 
-        progress = await runCalls(progress, round, reply, run)
+        const batch: Batch = { round, reply, theirs, ids: theirs.size > 0 ? heldIds(progress, speaker, ids) : ids }
+        progress = await runCalls(progress, batch, run)
         const failure = failureOf(progress.batch, failTurnOn)
         if (failure) throw failure
         const stop = breachesOf(progress.batch).find(({ action }) => action === 'stop')
-        if (stop) return ended(progress, speaker, stop)
+        if (stop) return ended(closed(progress), speaker, stop)
+        if (theirs.size > 0) return handedOver(progress, speaker, batch)
         if (isDirect(progress.batch, reply.offered)) return returned(progress, speaker)
         progress = told(progress)
       }
@@ -66,8 +73,12 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
  * One model call. A forced choice of tool holds for the turn's first round only, and in a last round the model may
  * choose none, though it sees the same tools (contract §4.2, §4.3).
  */
-function ask({ turn, last }: Progress, round: number, speaker: Speaker, next: Model): Promise<Answer> {
-  const heard = speaker.round(last === undefined)
+function ask(
+  { turn, last }: Progress,
+  round: number,
+  heard: ReturnType<Speaker['round']>,
+  next: Model
+): Promise<Answer> {
   const { tool_choice: choice, ...params } = turn.prompt.params
   if (last) {
     turn.tell({ type: 'limit', hit: last.hit, action: 'force_answer' })
@@ -79,13 +90,20 @@ function ask({ turn, last }: Progress, round: number, speaker: Speaker, next: Mo
   )
 }
 
-async function runCalls(progress: Progress, round: number, reply: Answer, run: Run): Promise<Progress> {
+/** Where calls have not been sent yet, a client that named no session gets them under ids it can be known by. */
+function heldIds({ asked, turn }: Progress, speaker: Speaker, ids: CallIds): CallIds {
+  return speaker.passes || asked.session.named ? ids : new CallIds(turn.prompt.messages, true)
+}
+
+/** All calls of the batch but those that the client goes on with. */
+async function runCalls(progress: Progress, { round, reply, theirs, ids }: Batch, run: Run): Promise<Progress> {
   const { turn, usage, idle } = progress
-  const { asWritten, asReplayed } = kept(reply, turn.prompt.messages)
+  const { asWritten, asReplayed } = kept(reply, ids)
   const batchTurn: Turn = { ...revise(extend(turn, asWritten), { tools: reply.offered }), round }
   for (const message of asReplayed) turn.keep?.(message)
-  const late = endOf(turn, round, usage)
-  const batch = late ? refuseBatch(batchTurn, late) : await runBatch(batchTurn, run)
+  const isOurs = (index: number) => !theirs.has(index)
+  const late = theirs.size < reply.message.calls.length ? endOf(turn, round, usage) : undefined
+  const batch = late ? refuseBatch(batchTurn, late) : await runBatch(batchTurn, run, isOurs)
   const results = batch.map(({ message }) => message)
   return {
     ...progress,
@@ -93,6 +111,12 @@ async function runCalls(progress: Progress, round: number, reply: Answer, run: R
     batch,
     idle: batch.some(hasRun) ? 0 : idle + 1
   }
+}
+
+/** A turn that ends here waits for no client: its calls have a result like all others. */
+function closed(progress: Progress): Progress {
+  const { turn } = progress
+  return { ...progress, turn: revise(turn, { messages: closeBatch(turn.prompt.messages) }) }
 }
 
 function breachesOf(batch: readonly Settled[]): readonly Limit[] {

@@ -39,6 +39,17 @@ export type TurnEvent =
       readonly tool: string
       readonly augmented?: Fields
     }
+  /** A call that waits for the client. */
+  | {
+      readonly type: 'tool.open'
+      readonly round: number
+      readonly index: number
+      readonly callId: string
+      readonly tool: string
+      readonly kind?: 'webhook' | 'mcp' | 'builtin'
+      readonly version?: number
+      readonly augmented?: Fields
+    }
   /** Told for every call of a batch, also those that did not run; in the order they settle. */
   | {
       readonly type: 'tool.end'

@@ -49,6 +49,9 @@ export class RunRecord {
       case 'advisor':
         this.#waited(event.durationMs)
         break
+      case 'tool.open':
+        this.#round(event.round).calls.push({ ...event, status: 'open', attempts: 0, durationMs: 0 })
+        break
       case 'revealed':
         for (const name of event.names) if (!this.revealed.includes(name)) this.revealed.push(name)
         break
@@ -102,10 +105,12 @@ export class RunRecord {
   #attempt(event: Told<'attempt'>): void {
     const { provider, model, durationMs } = event
     this.attempts++
-    this.target = { provider, model }
+    const target = { provider, model }
+    // A model that is asked outside the loop, a judge for example, is not the one that answered.
+    if (event.round > 0 || this.roundCount === 0) this.target = target
     this.#waited(durationMs)
     const round = this.#round(event.round)
-    round.target = this.target
+    round.target = target
     round.attempts.push(event)
   }
 

@@ -3,12 +3,17 @@ import type { TurnEvent } from '../core/events.ts'
 
 type Told<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>
 
+/** A call as it ended, or that it waits for the client. */
+export type RoundCall = Omit<Told<'tool.end'>, 'type' | 'status'> & {
+  readonly status: Told<'tool.end'>['status'] | 'open'
+}
+
 /** One round of a turn while it is told. */
 export interface RoundRecord {
   readonly n: number
   offered: readonly string[]
   readonly attempts: Told<'attempt'>[]
-  readonly calls: Told<'tool.end'>[]
+  readonly calls: RoundCall[]
   target?: { readonly provider: string; readonly model: string }
   usage?: Usage | undefined
   isEstimated?: boolean
@@ -29,8 +34,15 @@ export function usageView(usage: Usage | undefined, isEstimated: boolean): objec
   }
 }
 
+export type RoundView = Readonly<Record<string, unknown>> & {
+  readonly n: number
+  readonly calls: readonly CallView[]
+}
+
+export type CallView = Readonly<Record<string, unknown>> & { readonly id: string; readonly status: string }
+
 /** A round as the run view and `round_list` show it. Absent is `null`, as everywhere on the wire. */
-export function roundView({ n, target, attempts, finish, usage, isEstimated, offered, calls }: RoundRecord): object {
+export function roundView({ n, target, attempts, finish, usage, isEstimated, offered, calls }: RoundRecord): RoundView {
   return {
     n,
     provider: target?.provider ?? null,
@@ -48,7 +60,7 @@ export function roundView({ n, target, attempts, finish, usage, isEstimated, off
   }
 }
 
-function callView(call: Told<'tool.end'>): object {
+function callView(call: RoundCall): CallView {
   return {
     id: call.callId,
     webhook_id: call.webhookId ?? null,
@@ -56,7 +68,7 @@ function callView(call: Told<'tool.end'>): object {
     tool_version: call.version ?? null,
     kind: call.kind ?? null,
     status: call.status,
-    is_error: call.status !== 'ok',
+    is_error: call.status !== 'ok' && call.status !== 'open',
     code: call.code ?? null,
     attempts: call.attempts,
     duration_ms: Math.round(call.durationMs),

@@ -1,6 +1,8 @@
 import type { Answer } from '../core/chat.ts'
 import type { GatewayError } from '../core/errors.ts'
+import { addUsage } from '../core/usage.ts'
 import type { TurnStatus } from '../stores/contracts.ts'
+import { type EarlierRun, joinedRounds } from './earlier-run.ts'
 import type { RunRecord } from './run-record.ts'
 import { roundView, usageView } from './run-round.ts'
 
@@ -16,6 +18,8 @@ export interface RunHead {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly tags: readonly string[]
+  /** What earlier requests of the turn did. */
+  readonly earlier?: EarlierRun | undefined
   /** Absent: a client's turn. */
   readonly kind?: 'compaction'
 }
@@ -31,6 +35,8 @@ export interface Ending {
 
 /** The run view as JSON text, as an admin sees it (contract §2.6). */
 export function runView(head: RunHead, record: RunRecord, { status, httpStatus, answer, error }: Ending): string {
+  const { earlier } = head
+  const notes = [...new Set([...(earlier?.notes ?? []), ...record.notes])]
   return JSON.stringify({
     id: head.turnId,
     ...(head.kind && { kind: head.kind }),
@@ -43,15 +49,15 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     finish: answer?.finish ?? null,
     ...(error && { error: { code: error.code } }),
     created_at: new Date(head.createdAt).toISOString(),
-    duration_ms: Math.round(record.durationMs),
-    usage: usageView(record.usage, record.isEstimated),
-    revealed: record.revealed,
+    duration_ms: Math.round((earlier?.durationMs ?? 0) + record.durationMs),
+    usage: usageView(addUsage(earlier?.usage, record.usage), earlier?.isEstimated === true || record.isEstimated),
+    revealed: [...new Set([...(earlier?.revealed ?? []), ...record.revealed])],
     ...(answer?.limit && { limit: answer.limit }),
     ...(answer?.structured && {
       structured_output: { valid: answer.structured.valid, attempts: answer.structured.attempts }
     }),
-    ...(record.notes.length > 0 && { notes: record.notes }),
+    ...(notes.length > 0 && { notes }),
     ...(head.tags.length > 0 && { tags: head.tags }),
-    rounds: [...record.rounds.values()].map(roundView)
+    rounds: joinedRounds(earlier, [...record.rounds.values()].map(roundView))
   })
 }

@@ -1,22 +1,27 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Fields, Message, Tool } from '../core/chat.ts'
+import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { TurnEvent } from '../core/events.ts'
+import { ownFrom } from '../core/own-from.ts'
 import type { Principal } from '../core/principal.ts'
-import type { RequestInfo, Turn } from '../core/turn.ts'
+import type { RequestInfo, Spent, Turn } from '../core/turn.ts'
+import type { WaitingTurn } from '../stores/contracts.ts'
+import { type EarlierRun, earlierRun, lastRound } from './earlier-run.ts'
 import type { LoopgateBody } from './loopgate-schema.ts'
 import { policyOf } from './policy.ts'
 import { RunRecord } from './run-record.ts'
 import type { RunHead } from './run-view.ts'
 import { requireSession, sessionOf } from './session.ts'
+import { supersede } from './turn-held.ts'
 import { withoutOpenCalls } from './turn-history.ts'
+import { joinWaiting } from './turn-join.ts'
 import { isOutputJudged, modelOf, paramsOf, refuseManyChoices } from './turn-model.ts'
 import { type TurnOptions, turnOptions } from './turn-options.ts'
-import { checkResults } from './turn-results.ts'
 import type { TurnServices } from './turn-services.ts'
 import { type TurnSignal, turnSignal } from './turn-signal.ts'
 import { toolsOf } from './turn-tools.ts'
+import { checkResults, waitingTurns } from './turn-waiting.ts'
 
 /** A request as a dialect has decoded it. */
 export interface AskedTurn {
@@ -52,6 +57,8 @@ export interface PreparedTurn {
   readonly hasTools: boolean
   /** The model as metrics name it. */
   readonly label: string
+  /** The turn that goes on with this request, as it waited in the store. */
+  readonly resumes?: WaitingTurn | undefined
   /** Hears the turn's events, after the record. */
   onEvent: ((event: TurnEvent) => void) | undefined
 }
@@ -74,54 +81,67 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const principal = exchange.request.getDecorator<Principal>('principal')
   const options = turnOptions(asked.loopgate, headers)
   const info = requestInfo(exchange.request, options)
-  const session = sessionOf(headers, asked.sessionIds, principal, config.session, options.memory.branch)
+  const named = sessionOf(headers, asked.sessionIds, principal, config.session, options.memory.branch)
   const model = modelOf(services, principal, asked.model)
   const params = paramsOf(services, model, options, asked.params)
   await catalog.refresh?.(principal)
   const tools = toolsOf(catalog, principal, { attach: config.tools_attach, options, params, client: asked.clientTools })
   refuseManyChoices(params, model, { gatewayTools: tools.gateway.size, isJudged: isOutputJudged(services, params) })
-  requireSession(session, options, config)
-  const policy = policyOf(config, options, { isNamed: session.named, tools: tools.gateway })
-  if (asked.unmatched.length > 0) {
-    const isRemembered = session.named && policy.memory.mode === 'on'
-    await checkResults(asked.unmatched, session, isRemembered ? stores.sessions : undefined)
-  }
+  requireSession(named, options, config)
+  const policy = policyOf(config, options, { isNamed: named.named, tools: tools.gateway })
+  const { session, turns: waiting } = await waitingTurns(stores.calls, {
+    ...{ session: named, principal, messages: asked.messages, scope: config.session.scope }
+  })
+  checkResults(asked.messages, asked.unmatched, waiting)
+  const joined = joinWaiting(asked.messages, waiting)
   if (session.named && session.branch !== 'main') {
     await stores.sessions.openBranch(session, { tenant: principal.tenant, keyId: principal.key })
   }
 
   const searchTool = config.tool_search.tool_name
   const isGateways = (name: string) => tools.gateway.has(name) || (name === searchTool && !asked.clientTools.has(name))
-  const messages = withoutOpenCalls(asked.messages, isGateways)
+  const messages = withoutOpenCalls(joined.messages, isGateways)
   const prompt = { model: model.name, messages, tools: tools.offered, params }
   const hasTools = tools.gateway.size > 0
   const label = model.name.includes('/') ? model.target.model : model.name
-  const turn = { prompt, policy, session, principal, request: info, question: questionOf(messages) }
-  const prepared = begin(services, exchange, { turn, asked, options, hasTools, label })
+  const { resumes } = joined
+  const earlier = resumes && (await earlierOf(services, resumes, messages))
+  const turn = { prompt, policy, session, principal, request: info, question: joined.question ?? questionOf(messages) }
+  await supersede(services, turn, joined.superseded)
+  const prepared = begin(services, exchange, { turn, asked, options, hasTools, label, resumes, earlier })
   for (const name of tools.shadowed) prepared.turn.tell({ type: 'note', note: `shadowed:${name}` })
   return prepared
 }
 
-interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label'> {
+interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label' | 'resumes'> {
   readonly asked: AskedTurn
+  /** What the turn did before this request. */
+  readonly earlier: EarlierRun | undefined
   readonly turn: Pick<Turn, 'prompt' | 'policy' | 'session' | 'principal' | 'request' | 'question'>
 }
 
 function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
-  const { asked, options, hasTools, label } = checked
+  const { asked, options, hasTools, label, resumes, earlier } = checked
   const { session, policy, principal, prompt } = checked.turn
-  const id = `turn_${asked.ulid}`
-  const startedAt = Date.now()
+  const id = resumes?.id ?? `turn_${asked.ulid}`
+  // Waiting for people is no time of the turn (contract §4.3).
+  const usedMs = earlier?.durationMs ?? 0
+  const startedAt = Date.now() - usedMs
   reply.header('x-session-id', session.id).header('x-loopgate-turn-id', id)
   const record = new RunRecord()
-  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs)
+  const { maxTurnMs } = policy.limits
+  const clock = turnSignal(reply.raw, maxTurnMs === -1 ? -1 : Math.max(1, maxTurnMs - usedMs))
   const tell = (event: TurnEvent): void => {
     record.tell(event)
     metrics.turnEvent(event)
     prepared.onEvent?.(event)
   }
   const prepared: PreparedTurn = {
-    turn: { ...checked.turn, id, startedAt, round: 0, signal: clock.signal, tell, log: request.log },
+    turn: {
+      ...{ ...checked.turn, id, startedAt, round: 0, signal: clock.signal, tell, log: request.log },
+      ...(resumes && { resumes: resumes.answerId ?? '', spent: spentOf(checked.turn, earlier) })
+    },
+    resumes,
     options,
     record,
     head: {
@@ -131,7 +151,8 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
       tenant: principal.tenant,
       dialect: asked.dialect,
       model: prompt.model,
-      createdAt: startedAt,
+      createdAt: earlier?.createdAt ?? startedAt,
+      earlier,
       tags: options.tags
     },
     clock,
@@ -143,6 +164,23 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
     onEvent: undefined
   }
   return prepared
+}
+
+/** What the turn did before, by its run view; where a round is told of that no message shows, it failed. */
+async function earlierOf({ stores }: TurnServices, { id }: WaitingTurn, messages: readonly Message[]) {
+  const row = await stores.turns.get(id)
+  const results = new Map(messages.flatMap(message => (message.role === 'tool' ? [[message.callId, message]] : [])))
+  return row && earlierRun(row, callId => (isAnswered(results.get(callId)) ? 'ok' : 'not_run'))
+}
+
+function isAnswered(result: ToolMessage | undefined): boolean {
+  return result !== undefined && result.content !== '(not answered)'
+}
+
+function spentOf({ prompt, question }: Pick<Turn, 'prompt' | 'question'>, earlier: EarlierRun | undefined): Spent {
+  const own = prompt.messages.slice(ownFrom(prompt.messages, question))
+  const shown = own.filter(({ role }) => role === 'assistant').length
+  return { rounds: Math.max(0, (earlier && lastRound(earlier) - shown) ?? 0), usage: earlier?.usage }
 }
 
 function requestInfo({ id, headers }: FastifyRequest, { context }: TurnOptions): RequestInfo {

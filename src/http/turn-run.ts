@@ -3,6 +3,7 @@ import { asGatewayError, GatewayError } from '../core/errors.ts'
 import type { Emit } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
 import { type Ending, runView } from './run-view.ts'
+import { holdTurn } from './turn-held.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
 
@@ -61,7 +62,9 @@ function errorOf(thrown: unknown, { clock }: PreparedTurn): GatewayError {
   return asGatewayError(clock.signal.aborted ? clock.signal.reason : thrown)
 }
 
-async function write({ stores }: TurnServices, prepared: PreparedTurn, ending: Ending): Promise<void> {
+async function write(services: TurnServices, prepared: PreparedTurn, ending: Ending): Promise<void> {
+  const { stores } = services
+  if (ending.answer) await holdTurn(services, prepared, ending.answer)
   const { head, record, isKept } = prepared
   const { turnId: id, tenant, keyId, sessionId, createdAt } = head
   const row = { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, ending) }

@@ -15,7 +15,7 @@ export interface TurnServices {
   readonly chat: Model
   readonly models: Pick<Models, 'resolve'>
   readonly catalog: AttachableTools
-  readonly stores: Pick<Stores, 'sessions' | 'turns'>
+  readonly stores: Pick<Stores, 'sessions' | 'turns' | 'calls'>
   /** Told when a turn is over, so that views for which there is no room can go. */
   readonly finder: Pick<ToolFinder, 'release'>
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
@@ -36,6 +36,7 @@ export interface TurnServices {
 /** The sections of the configuration that the edge reads. */
 export type TurnConfig = Pick<
   Config,
+  | 'chain'
   | 'default_model'
   | 'loop'
   | 'limits'

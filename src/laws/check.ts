@@ -1,4 +1,5 @@
 import type { Answer, Message, Usage } from '../core/chat.ts'
+import type { HeldCall } from '../core/held-calls.ts'
 import { textOf } from '../core/text.ts'
 import type { StoredTurn } from '../stores/contracts.ts'
 import type { Seen } from './play.ts'
@@ -31,18 +32,35 @@ function sameUsage(a: Usage | undefined, b: Usage | undefined): boolean {
 }
 
 /** What a conversation must be for any provider to take it, and for memory to keep it. */
-function conversation({ message, messages }: Answer): string[] {
+function conversation({ message, messages, held }: Answer): string[] {
+  if (held) return handedOver(message, messages, held)
   const laws: string[] = []
   if (messages.at(-1)?.id !== message.id) laws.push('the answer is not the last of its messages')
   else if (messages.at(-1) !== message) laws.push('the answer differs from the last of its messages')
   return [...laws, ...whole(messages)]
 }
 
+/** Of a batch that the client goes on with, each call is there once, and those that ran have their results in order. */
+function handedOver(message: Message, messages: readonly Message[], held: readonly HeldCall[]): string[] {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant')
+  const laws = whole(messages.slice(0, at + 1))
+  if (messages[at]?.id !== message.id) laws.push('the answer is not the last of its messages')
+  const results = messages.slice(at + 1).map(({ id }) => id)
+  const ended = held.flatMap(({ result }) => (result ? [result.id] : []))
+  if (results.join() !== ended.join()) laws.push('the results of a batch are not those of the calls that ran')
+  if (held.every(({ result }) => result)) laws.push('a batch was handed over that waits for nobody')
+  return laws
+}
+
 function inMemory(kept: readonly StoredTurn[]): string[] {
   const ids = kept.flatMap(({ messages }) => messages.map(({ id }) => id))
-  const laws = kept.flatMap(({ messages }) => whole(messages))
+  const laws = kept.flatMap(({ messages, held }) => whole(held ? untilBatch(messages) : messages))
   if (new Set(ids).size < ids.length) laws.push('an id is there twice')
   return laws.map(law => `memory: ${law}`)
+}
+
+function untilBatch(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(0, messages.findLastIndex(({ role }) => role === 'assistant') + 1)
 }
 
 function whole(messages: readonly Message[]): string[] {

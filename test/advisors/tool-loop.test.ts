@@ -82,34 +82,6 @@ t.test(
   }
 )
 
-t.test(
-  'a client call ends the turn with only the client calls; a gateway call beside it has not run, and a note says so',
-  async t => {
-    let ran = 0
-    const { emit, heard } = listener()
-    const { turn, answer } = ask(
-      [{ text: 'Wait.', calls: [call('1', 'ours'), call('2', 'theirs', '{"a":1}')] }],
-      {
-        ours: async () => ({ content: String(++ran), status: 'ok' }),
-        theirs: undefined
-      },
-      { emit }
-    )
-    const { finish, message } = await answer
-    t.equal(finish, 'client_calls')
-    t.strictSame(message.calls, [call('2', 'theirs', '{"a":1}')])
-    t.equal(ran, 0)
-    t.strictSame(
-      heard.filter(({ type }) => type === 'call'),
-      [{ type: 'call', index: 0, ...call('2', 'theirs', '{"a":1}') }]
-    )
-    t.strictSame(
-      turn.told.filter(({ type }) => type === 'note'),
-      [{ type: 'note', note: 'deferred:ours' }]
-    )
-  }
-)
-
 t.test('without gateway tools the pieces of client calls pass as they come', async t => {
   const { emit, heard } = listener()
   const { answer } = ask([{ calls: [call('1', 'theirs')] }], { theirs: undefined }, { emit })

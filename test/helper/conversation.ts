@@ -6,6 +6,8 @@ import type { Answer, Message, ToolCall } from '../../src/core/chat.ts'
 import type { MemoryPolicy } from '../../src/core/policy.ts'
 import { textOf } from '../../src/core/text.ts'
 import { advised, type Run, type Turn } from '../../src/core/turn.ts'
+import { supersede } from '../../src/http/turn-held.ts'
+import { joinWaiting } from '../../src/http/turn-join.ts'
 import type { Stores } from '../../src/stores/contracts.ts'
 import { openSqlite } from '../../src/stores/sqlite/open.ts'
 import { limits } from '../../src/tools/guards/limits.ts'
@@ -29,7 +31,10 @@ export class Conversation {
 
   async ask(wire: string | readonly Wire[], script: readonly Scripted[], changes: Partial<Turn> = {}): Promise<Answer> {
     const parts = typeof wire === 'string' ? [{ user: wire }] : wire
-    const messages = parts.map(part => decoded(part, `msg_${++this.#messages}`))
+    // As the edge does it.
+    const waiting = await this.stores.calls.waiting('session-key-1')
+    const asked = parts.map(part => decoded(part, `msg_${++this.#messages}`))
+    const { messages, resumes, question, superseded } = joinWaiting(asked, waiting)
     const n = ++this.#turns
     const model = scripted(script)
     // Providers mint ids that are there once.
@@ -40,12 +45,14 @@ export class Conversation {
     }
     const chain = advised(unique, memory({ store: this.stores.sessions }), toolLoop({ guards: [limits] }))
     const base = aTurn({
-      id: `turn_${n}`,
-      question: (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
+      id: resumes?.id ?? `turn_${n}`,
+      ...(resumes?.answerId && { resumes: resumes.answerId }),
+      question: question ?? (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
       policy: { ...aPolicy, memory: this.policy },
       ...changes
     })
     const turn = { ...base, prompt: { ...base.prompt, messages, tools: tools() } }
+    await supersede({ stores: this.stores }, turn, superseded)
     try {
       return await chain(turn)
     } finally {

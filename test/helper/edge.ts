@@ -85,9 +85,15 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
         sweep: async () => 0
       },
       sessions: {
-        turns: async () => options.waiting ?? [],
+        append: async () => {},
         openBranch: async (session: Session) => void opened.push(session.branch)
-      } as unknown as TurnServices['stores']['sessions']
+      } as unknown as TurnServices['stores']['sessions'],
+      calls: {
+        waiting: async (key: string) =>
+          (options.waiting ?? []).map(turn => ({ ...turn, session: { key, id: 's1', branch: 'main' } })),
+        ofCall: async () => undefined,
+        forget: async () => {}
+      } as unknown as TurnServices['stores']['calls']
     },
     metrics: {
       turnEvent: event => void events.push(event),

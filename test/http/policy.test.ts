@@ -89,7 +89,6 @@ t.test('a request can have fewer retries of structured output, not more, and say
 
 t.test('what is not there yet is refused by name; the body wins over headers', async t => {
   const later: readonly [object, string][] = [
-    [{ tool_execution: 'manual' }, 'loopgate.tool_execution'],
     [{ approvals: 'deny' }, 'loopgate.approvals'],
     [{ cache: 'on' }, 'loopgate.cache'],
     [{ resumable: true }, 'loopgate.resumable'],
@@ -120,7 +119,9 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
   t.match(await asked({}, { headers: { 'x-loopgate-timeout-ms': '1.5' } }), {
     error: { code: 'invalid_request', param: 'x-loopgate-timeout-ms' }
   })
-  t.match(await asked({}, { headers: { 'x-loopgate-tool-execution': 'manual' } }), {
-    error: { code: 'unsupported_parameter' }
-  })
+  const execution = async (header: string, loopgate = {}) =>
+    (await asked({ loopgate }, { headers: { 'x-loopgate-tool-execution': header } })).turn?.policy.toolExecution
+  t.equal(await execution('manual'), 'manual')
+  t.equal(await execution('manual', { tool_execution: 'auto' }), 'auto')
+  t.match(await asked({}, { headers: { 'x-loopgate-tool-execution': 'ask' } }), { status: 400 })
 })

@@ -43,7 +43,6 @@ const NOT_PARAMS = new Set([
  * `tool_name_conflict` naming the field.
  */
 export function decode(body: ChatBody, newId: () => string): ChatRequest {
-  if (body.messages.length === 0) throw noMessages()
   const { messages, unmatched } = decodeMessages(body.messages, newId)
   return {
     model: body.model || undefined,
@@ -56,10 +55,6 @@ export function decode(body: ChatBody, newId: () => string): ChatRequest {
     loopgate: body.loopgate ?? undefined,
     sessionIds: sessionIdsOf(body)
   }
-}
-
-function noMessages(): GatewayError {
-  return new GatewayError('invalid_request', 'messages must hold at least one message.', { param: 'messages' })
 }
 
 function paramsOf(body: ChatBody): Fields {

@@ -28,8 +28,8 @@ export class Held {
 
   /** The batch of the turn in place of the one that it had, or that the turn had which it replaces. */
   replace(session: number, { id, replaces, held }: StoredTurn): void {
-    this.drop(session, id)
-    if (replaces !== undefined && replaces !== id) this.drop(session, replaces)
+    if (replaces !== undefined) this.drop(session, replaces)
+    if (held) this.drop(session, id)
     if (held) this.#write(session, id, held)
   }
 

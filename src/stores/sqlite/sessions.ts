@@ -165,9 +165,8 @@ export class SqliteSessions implements SessionStore {
     return this.#engine.write(() => {
       if (this.#deletions.isOver(session)) return
       const { n, next_seq } = this.#touched(session, owner, { turns: 1, seqs: 1 + bodies.length })
-      if (turn.replaces !== undefined && !this.#transcript.isWaiting(n, turn.replaces, turn.answers))
-        throw answeredBefore()
-      if (turn.replaces !== undefined || turn.held) this.#held.replace(n, turn)
+      if (!this.#transcript.mayReplace(n, turn)) throw answeredBefore()
+      this.#held.replace(n, turn)
       const gone = this.#transcript.take(n, turn.replaces) + this.#transcript.take(n, turn.id)
       if (gone > 0) this.#count.run(gone, n)
       this.#transcript.write(n, turn, { position: next_seq - 1 - bodies.length, bodies })

@@ -98,6 +98,11 @@ export class Transcript {
     return found.length > limit && last ? { data, nextCursor: cursorOf([last.seq as number]) } : { data }
   }
 
+  /** Is what the turn replaces still to be had? */
+  mayReplace(session: number, { replaces, answers }: StoredTurn): boolean {
+    return replaces === undefined || this.isWaiting(session, replaces, answers)
+  }
+
   /** Is the turn there, and still open; with this answer, if one is named? */
   isWaiting(session: number, turnId: string, answerId: string | undefined): boolean {
     const row = this.#find.get(turnId, session)

@@ -1,5 +1,5 @@
-import type { ToolCall, ToolMessage } from '../core/chat.ts'
-import { randomText } from '../core/ids.ts'
+import type { ToolCall, ToolMessage } from './chat.ts'
+import { randomText } from './ids.ts'
 
 /** The result of a call that nobody ran, or that was cut off, so that no call stands without one (contract §4.5). */
 export function notAnswered({ id: callId }: ToolCall): ToolMessage {

@@ -1,0 +1,69 @@
+import { augmentedValues } from '../core/augmented.ts'
+import type { Answer, AssistantMessage } from '../core/chat.ts'
+import { lastAnswer } from '../core/conversation.ts'
+import { type HeldCall, heldCalls } from '../core/held-calls.ts'
+import { revise, type Turn } from '../core/turn.ts'
+import type { CallIds } from './tool-loop-call-ids.ts'
+import { added, type Progress } from './tool-loop-progress.ts'
+import { kept } from './tool-loop-reply.ts'
+import type { Speaker } from './tool-loop-speaker.ts'
+
+export interface Batch {
+  readonly round: number
+  readonly reply: Answer
+  readonly ids: CallIds
+  /** Positions of the calls that are the client's to go on with. */
+  readonly theirs: ReadonlySet<number>
+}
+
+/**
+ * Does the gateway have to keep something until the client goes on: calls of its own tools, what it did before, or what
+ * only the provider understands? Else all there is to know stands in what the client is given.
+ */
+export function mustBeHeld({ asked, turn }: Progress, { message, offered }: Answer): boolean {
+  if (asked.resumes !== undefined || turn.prompt.messages.length > asked.prompt.messages.length) return true
+  const hasOurs = message.calls.some(({ name }) => offered.get(name)?.run !== undefined)
+  return hasOurs || (message.native !== undefined && offered.values().some(tool => tool.run !== undefined))
+}
+
+/**
+ * The batch goes to the client: it gets its own calls only, while the conversation has all of them, with the results of
+ * those that ran (contract §4.5, §4.7). `progress` has come to the end of this batch.
+ */
+export async function handedOver(
+  progress: Progress,
+  speaker: Speaker,
+  { round, reply, ids, theirs }: Batch
+): Promise<Answer> {
+  const { usage, turn, asked, batch } = progress
+  const { asWritten } = kept(reply, ids)
+  const offering: Turn = { ...revise(turn, { tools: reply.offered }), round }
+  const results = batch.map(each => each.message)
+  const held = heldCalls(offering, asWritten, results)
+  for (const call of held) if (call.state === 'requested') tellOpen(offering, call)
+
+  const written = lastAnswer(asWritten) ?? reply.message
+  const message: AssistantMessage = { ...written, calls: written.calls.filter((_, at) => theirs.has(at)) }
+  await speaker.end(message.calls)
+  const { usage: _ofLastRound, ...rest } = reply
+  return {
+    ...rest,
+    message,
+    messages: added({ asked, turn }),
+    finish: 'client_calls',
+    ...(usage && { usage }),
+    held
+  }
+}
+
+function tellOpen({ prompt, tell }: Turn, call: HeldCall): void {
+  const { round, index, callId, tool: name } = call
+  const tool = prompt.tools.get(name)
+  const augmented = augmentedValues(call, tool)
+  tell({
+    ...{ type: 'tool.open', round, index, callId, tool: name },
+    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
+    ...(tool?.version !== undefined && { version: tool.version }),
+    ...(augmented && { augmented })
+  })
+}

@@ -1,0 +1,159 @@
+import t from 'tap'
+import { toolLoop } from '../../src/advisors/tool-loop.ts'
+import type { Message, Usage } from '../../src/core/chat.ts'
+import { advised, type Run, type Turn } from '../../src/core/turn.ts'
+import { limits } from '../../src/tools/guards/limits.ts'
+import { aPolicy, aTurn, listener, type Scripted, scripted, toolbox } from '../helper/turn.ts'
+
+const call = (id: string, name: string, text = '{}') => ({ id, name, arguments: text })
+const usage: Usage = { prompt: 10, completion: 1, total: 11 }
+const unnamed = { id: 'sess_1', key: 'session-key-1', named: false, branch: 'main' }
+const manual = { ...aPolicy, toolExecution: 'manual' as const }
+
+function ask(script: Scripted[], runs: Record<string, Run | undefined>, changes: Partial<Turn> = {}) {
+  const turn = aTurn(changes)
+  const asked = { ...turn, prompt: { ...turn.prompt, tools: toolbox(runs) } }
+  const model = scripted(script)
+  return { turn, model, answer: advised(model, toolLoop({ guards: [limits] }))(asked) }
+}
+
+function shape(messages: readonly Message[]) {
+  return messages.map(message => {
+    if (message.role === 'assistant') return message.calls.map(({ id }) => id)
+    return message.role === 'tool' ? [message.callId, message.content] : message.role
+  })
+}
+
+t.test(
+  'of a mixed batch the gateway’s calls run, and the client gets its own, the same in call and stream',
+  async t => {
+    const script: Scripted[] = [
+      { text: 'Wait.', calls: [call('1', 'ours'), call('2', 'theirs', '{"a":1}'), call('3', 'ours')], usage }
+    ]
+    for (const { emit, heard } of [listener(), { emit: undefined, heard: [] }]) {
+      const ran: string[] = []
+      const runs = {
+        ours: async ({ id }: { id: string }) => {
+          ran.push(id)
+          return { content: `of ${id}`, status: 'ok' as const }
+        },
+        theirs: undefined
+      }
+      const { turn, model, answer } = ask(script, runs, { emit })
+      const { finish, message, messages, held, usage: used } = await answer
+      t.equal(finish, 'client_calls')
+      t.strictSame(ran, ['1', '3'])
+      t.equal(model.seen.length, 1)
+      t.strictSame(message.calls, [call('2', 'theirs', '{"a":1}')])
+      t.strictSame(shape(messages), [
+        ['1', '2', '3'],
+        ['1', 'of 1'],
+        ['3', 'of 3']
+      ])
+      t.strictSame(
+        held?.map(({ id, callId, runner, state, arguments: text }) => [id.slice(-4), callId, runner, state, text]),
+        [
+          ['r1i0', '1', 'gateway', 'succeeded', '{}'],
+          ['r1i1', '2', 'client', 'requested', '{"a":1}'],
+          ['r1i2', '3', 'gateway', 'succeeded', '{}']
+        ]
+      )
+      t.strictSame(used, usage)
+      t.match(
+        turn.told.filter(({ type }) => type === 'tool.open' || type === 'note'),
+        [{ type: 'tool.open', round: 1, index: 1, callId: '2', tool: 'theirs' }]
+      )
+      if (emit) {
+        t.strictSame(
+          heard.filter(({ type }) => type === 'call'),
+          [{ type: 'call', index: 0, ...call('2', 'theirs', '{"a":1}') }]
+        )
+      }
+    }
+  }
+)
+
+t.test('where no session is named, what the client has to send back goes by minted ids', async t => {
+  const runs = { ours: async () => ({ content: '1', status: 'ok' as const }), theirs: undefined }
+  const mixed = [{ calls: [call('1', 'ours'), call('2', 'theirs')] }]
+  const { emit, heard } = listener()
+  const { message, held } = await ask(mixed, runs, { session: unnamed, emit }).answer
+  t.match(message.calls[0]?.id, /^call_[0-9A-Z]{26}$/)
+  t.strictSame(heard.at(-1), { type: 'call', index: 0, ...message.calls[0] })
+  t.equal(held?.[1]?.callId, message.calls[0]?.id)
+
+  const alone = await ask([{ calls: [call('2', 'theirs')] }], runs, { session: unnamed }).answer
+  t.strictSame(alone.message.calls, [call('2', 'theirs')], 'what needs nothing of the gateway keeps its id')
+  t.equal(alone.held, undefined)
+
+  const late = await ask([{ calls: [call('1', 'ours')] }, { calls: [call('1', 'theirs')] }], runs, { session: unnamed })
+    .answer
+  t.match(late.held?.[0], { round: 2, callId: /^call_[0-9A-Z]{26}$/ }, 'a round before it is something to keep')
+})
+
+t.test(
+  'manual: nothing runs, the calls come back as the model wrote them, and in a stream as it writes them',
+  async t => {
+    let ran = 0
+    const runs = { ours: async () => ({ content: String(++ran), status: 'ok' as const }) }
+    const script = [{ text: 'Look.', calls: [call('1', 'ours', '{broken'), call('1', 'nothing')], usage }]
+    for (const session of [unnamed, { ...unnamed, named: true }]) {
+      const { emit, heard } = listener()
+      const { answer, model } = ask(script, runs, { policy: manual, session, emit })
+      const { finish, message, held } = await answer
+      t.equal(finish, 'client_calls')
+      t.equal(model.seen.length, 1)
+      const ids = message.calls.map(({ id }) => id)
+      t.equal(ids[0] === '1', session.named)
+      t.equal(new Set(ids).size, 2)
+      t.strictSame(
+        message.calls.map(({ name, arguments: text }) => [name, text]),
+        [
+          ['ours', '{broken'],
+          ['nothing', '{}']
+        ]
+      )
+      t.match(held, [
+        { runner: 'gateway', state: 'requested', arguments: '{broken', effect: 'read' },
+        { runner: 'nobody', state: 'requested' }
+      ])
+      t.strictSame(heard, [
+        { type: 'text', text: 'Look.' },
+        { type: 'call', index: 0, ...call(ids[0] ?? '', 'ours', '{broken') },
+        { type: 'call', index: 1, ...call(ids[1] ?? '', 'nothing') }
+      ])
+    }
+    t.equal(ran, 0)
+  }
+)
+
+t.test('a limit that ends the turn in a mixed batch leaves no call without a result', async t => {
+  const policy = { ...aPolicy, limits: { ...aPolicy.limits, maxCalls: 0 } }
+  const runs = { ours: async () => ({ content: '1', status: 'ok' as const }), theirs: undefined }
+  const { finish, message, messages, held } = await ask([{ calls: [call('1', 'theirs'), call('2', 'ours')] }], runs, {
+    policy
+  }).answer
+  t.equal(finish, 'tool_call_limit')
+  t.strictSame(message.calls, [])
+  t.equal(held, undefined)
+  t.strictSame(shape(messages).slice(1, 3), [
+    ['1', '(not answered)'],
+    ['2', 'Limit reached: at most 0 tool calls in one turn.']
+  ])
+})
+
+t.test('a turn that goes on counts what it had: rounds go on, tokens and calls add up', async t => {
+  const runs = { ours: async () => ({ content: '1', status: 'ok' as const }) }
+  const spent = { rounds: 2, usage: { prompt: 90, completion: 9, total: 99 } }
+  const { model, answer } = ask([{ calls: [call('1', 'ours')], usage }], runs, {
+    spent,
+    policy: { ...aPolicy, limits: { ...aPolicy.limits, maxTokens: 100 } }
+  })
+  const { finish, usage: used } = await answer
+  t.equal(finish, 'token_limit')
+  t.strictSame(used, usage, 'and the client hears of its own request’s')
+  t.strictSame(
+    model.seen.map(({ round }) => round),
+    [3]
+  )
+})
