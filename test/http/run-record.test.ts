@@ -3,6 +3,7 @@ import type { Answer, AssistantMessage } from '../../src/core/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { replay } from '../../src/core/replay.ts'
 import type { Model } from '../../src/core/turn.ts'
+import { RunRecord } from '../../src/http/run-record.ts'
 import { anEdge, framesOf, post } from '../helper/edge.ts'
 import { looping } from '../helper/looping.ts'
 import { scripted, toolbox } from '../helper/turn.ts'
@@ -160,3 +161,9 @@ function saying(content: string, rest: Partial<Answer>): Model {
 function never(): never {
   throw new Error('not called')
 }
+
+t.test('the time of a remote advisor is no overhead of the gateway', async t => {
+  const record = new RunRecord()
+  record.tell({ type: 'advisor', round: 0, name: 'check', phase: 'request', durationMs: 40 })
+  t.equal(Math.round(record.waitedMs), 40)
+})
