@@ -89,6 +89,15 @@ for (const stream of [false, true]) {
   })
 }
 
+t.test('a call that waits for the client has its values in the run view, and the client gets it whole', async t => {
+  const gateway = await aGateway(t, script)
+  const answer = await (await post(gateway, { loopgate: { tool_execution: 'manual' } })).json()
+  const text = JSON.stringify({ sku: 'BX-1', innerThought: why })
+  t.match(answer, { choices: [{ message: { tool_calls: [{ function: { arguments: text } }] } }] })
+  t.match(gateway.views()[0].rounds[0].calls, [{ status: 'open', augmented: { innerThought: why } }])
+  t.strictSame(gateway.got(), [])
+})
+
 t.test('a listener to the events hears the values when the tool starts', async t => {
   const gateway = await aGateway(t, script)
   const frames = framesOf(await (await post(gateway, { stream: true, loopgate: { include: ['events'] } })).text())
