@@ -21,8 +21,9 @@ export function keptTurn(
     readonly answer: Answer
   }
 ): StoredTurn {
-  const asked = spoken(request.own)
-  const added = withFreshIds(answer.messages, [...past.flat(), ...request.before, ...asked])
+  const before = [...past.flat(), ...request.before]
+  const asked = withFreshIds(spoken(request.own), before)
+  const added = withFreshIds(answer.messages, [...before, ...asked])
   const messages = [...asked, ...added]
   const status = statusOf(answer.finish)
   const { held } = answer
@@ -62,8 +63,9 @@ export function failedTurn(
   }
 ): StoredTurn | undefined {
   if (resumes !== undefined && heard.length === 0) return undefined
-  const asked = spoken(request.own)
-  const added = answered(withFreshIds(heard, [...past.flat(), ...request.before, ...asked]))
+  const before = [...past.flat(), ...request.before]
+  const asked = withFreshIds(spoken(request.own), before)
+  const added = answered(withFreshIds(heard, [...before, ...asked]))
   const isCancelled = [error, signal.aborted && signal.reason].some(
     each => each instanceof GatewayError && (each.code === 'client_closed' || each.code === 'turn_cancelled')
   )

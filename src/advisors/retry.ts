@@ -62,16 +62,16 @@ function watched(turn: Turn, seen: Seen): Turn {
     turn.tell(event)
   }
   if (emit === undefined) return { ...turn, tell }
-  const callsAreHeld = turn.callsAreHeld === true
   const watching: Emit = delta => {
-    seen.visible ||= isVisible(delta, callsAreHeld)
+    seen.visible ||= isVisible(delta, turn)
     return emit(delta)
   }
   return { ...turn, tell, emit: watching }
 }
 
-function isVisible(delta: Delta, callsAreHeld: boolean): boolean {
-  if (delta.type === 'call') return !callsAreHeld
+function isVisible(delta: Delta, { callsAreHeld, textIsHeld }: Turn): boolean {
+  if (delta.type === 'call') return callsAreHeld !== true
+  if (textIsHeld && delta.type !== 'reasoning') return false
   return delta.type === 'fields' || delta.text !== ''
 }
 

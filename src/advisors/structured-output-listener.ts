@@ -1,32 +1,41 @@
-import type { Delta, Tool } from '../core/chat.ts'
-import type { Emit } from '../core/turn.ts'
+import type { AssistantMessage, Delta } from '../core/chat.ts'
+import type { Emit, Turn } from '../core/turn.ts'
 
 /**
  * What a client hears of one attempt before it is judged: its reasoning. Where no tool is the gateway's, the first call
  * shows that the answer will not be judged, and from then on all is heard as it comes: arguments go on streaming.
  */
 export class Listener {
-  /** Absent when nobody listens. */
-  readonly emit: Emit | undefined
-  readonly #out: Emit | undefined
+  /** The turn as the attempt is to see it. */
+  readonly turn: Turn
   readonly #isOneRound: boolean
   #held: Delta[] = []
   #isOpen = false
   #hasReasoned = false
 
-  constructor(out: Emit | undefined, tools: ReadonlyMap<string, Tool>) {
-    this.#out = out
-    this.#isOneRound = !tools.values().some(tool => tool.run !== undefined)
-    this.emit = out && (delta => this.#hear(out, delta))
+  constructor(turn: Turn) {
+    const { emit, prompt } = turn
+    this.#isOneRound = !prompt.tools.values().some(tool => tool.run !== undefined)
+    this.turn = emit === undefined ? turn : { ...turn, ...this.#between(turn, emit) }
   }
 
-  /** Nothing is left to be sent. */
-  get hasHeardAll(): boolean {
-    return this.#out === undefined || this.#isOpen
+  /** What is left to be sent of the finished message, as a message. */
+  unheard(message: AssistantMessage): AssistantMessage {
+    const { role, id, reasoning: _, ...others } = message
+    if (this.#isOpen) return { role, id, content: '', calls: [] }
+    return this.#hasReasoned ? { role, id, ...others } : message
   }
 
-  get hasHeardReasoning(): boolean {
-    return this.#hasReasoned
+  #between({ tell }: Turn, out: Emit): Pick<Turn, 'emit' | 'tell' | 'textIsHeld'> {
+    return {
+      textIsHeld: true,
+      emit: delta => this.#hear(out, delta),
+      tell: event => {
+        // What was held of a model call that failed will come again; of earlier rounds nothing is wanted (W12).
+        if (event.type === 'retry' || event.type === 'round.start') this.#held = []
+        tell(event)
+      }
+    }
   }
 
   #hear(out: Emit, delta: Delta): undefined | Promise<void> {

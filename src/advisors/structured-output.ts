@@ -1,11 +1,12 @@
-import type { Answer, AssistantMessage, Message, Structured, Usage, UserMessage } from '../core/chat.ts'
+import type { Answer, Message, Structured, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessage } from '../core/new-message.ts'
 import { type OutputFormat, outputFormat } from '../core/output-format.ts'
 import { replay } from '../core/replay.ts'
 import { textOf } from '../core/text.ts'
 import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import { withMessage } from '../core/with-message.ts'
 import { toldInWords } from './structured-output-instructions.ts'
 import { Listener } from './structured-output-listener.ts'
 import { withoutFence } from './structured-output-text.ts'
@@ -22,12 +23,20 @@ export interface StructuredOutputOptions {
 
 /** How far the asking has come. */
 interface Progress {
-  /** What the model is asked next. */
+  /** What the model is asked. */
   readonly turn: Turn
   readonly attempt: number
-  /** Messages of the attempts so far that stay: calls and their results. */
+  /** Messages of earlier attempts that stay: calls and their results. */
   readonly added: readonly Message[]
+  /** Of all attempts so far. */
   readonly usage: Usage | undefined
+}
+
+/** What an attempt came to, and who heard of it. */
+interface Attempt {
+  readonly answer: Answer
+  readonly listener: Listener
+  readonly structured?: Structured
 }
 
 /**
@@ -36,44 +45,44 @@ interface Progress {
  * memory, which thereby never hears of refused answers. Call and stream are the same code: in a stream nothing but
  * reasoning is sent before the answer has been judged. Rejects with `output_invalid` where the policy says so.
  */
-export function structuredOutput({ judge, modeOf }: StructuredOutputOptions): Advisor {
+export function structuredOutput(options: StructuredOutputOptions): Advisor {
   return {
     name: 'structured-output',
-    async advise(turn, next) {
-      const format = outputFormat(turn.prompt.params)
-      if (format === undefined) return next(turn)
-      const reasonsOf = judge(format)
-      const inWords = modeOf(turn.prompt.model) === 'prompt' ? format : undefined
-      const asked = inWords ? toldInWords(turn, inWords) : turn
-      let progress: Progress = { turn: asked, attempt: 1, added: [], usage: undefined }
-      for (;;) {
-        const { answer, listener } = await ask(progress, turn, next)
-        const usage = addUsage(progress.usage, answer.usage)
-        const come: Progress = { ...progress, usage }
-        if (!isJudged(answer)) return given(turn, come, { answer, listener })
-
-        const text = withoutFence(textOf(answer.message.content))
-        const errors = reasonsOf(text)
-        const structured = { valid: errors.length === 0, attempts: progress.attempt, errors }
-        if (structured.valid) return given(turn, come, { answer: saying(answer, text), listener, structured })
-        if (progress.attempt > turn.policy.structuredOutput.maxRetries) {
-          return exhausted(turn, come, { answer, listener, structured })
-        }
-        progress = again(turn, asked, come, { answer, errors, inWords })
-      }
-    }
+    advise: (turn, next) =>
+      turn.prompt.params.response_format === undefined ? next(turn) : inForm(turn, next, options)
   }
 }
 
-interface Heard {
-  readonly answer: Answer
-  readonly listener: Listener
-  readonly structured?: Structured
+async function inForm(turn: Turn, next: Model, { judge, modeOf }: StructuredOutputOptions): Promise<Answer> {
+  const format = outputFormat(turn.prompt.params)
+  if (format === undefined) return next(turn)
+  const reasonsOf = judge(format)
+  const tell = (asked: Turn): Turn => (modeOf(turn.prompt.model) === 'prompt' ? toldInWords(asked, format) : asked)
+  const asked = tell(turn)
+  let progress: Progress = { turn: asked, attempt: 1, added: [], usage: undefined }
+  for (;;) {
+    const { answer, listener } = await ask(progress.turn, next)
+    progress = { ...progress, usage: addUsage(progress.usage, answer.usage) }
+    if (!isJudged(answer)) return given(turn, progress, { answer, listener })
+
+    const text = withoutFence(textOf(answer.message.content))
+    const errors = reasonsOf(text)
+    const structured = { valid: errors.length === 0, attempts: progress.attempt, errors }
+    if (structured.valid) {
+      const said = withMessage(answer, { ...answer.message, content: text })
+      return given(turn, progress, { answer: said, listener, structured })
+    }
+    if (progress.attempt > turn.policy.structuredOutput.maxRetries) {
+      return exhausted(turn, progress, { answer, listener, structured })
+    }
+    const again = askedAgain(asked, progress, answer, errors)
+    progress = { ...again, turn: tell(again.turn) }
+  }
 }
 
-async function ask({ turn: asked }: Progress, { emit, prompt }: Turn, next: Model): Promise<Heard> {
-  const listener = new Listener(emit, prompt.tools)
-  return { answer: await next({ ...asked, emit: listener.emit }), listener }
+async function ask(turn: Turn, next: Model): Promise<Attempt> {
+  const listener = new Listener(turn)
+  return { answer: await next(listener.turn), listener }
 }
 
 /** Never calls, nor what ended otherwise than by the model's own will; and a refusal is an answer of its own kind. */
@@ -83,22 +92,9 @@ function isJudged({ message, finish, limit }: Answer): boolean {
   return isEnd && message.calls.length === 0 && !isRefusal
 }
 
-function saying(answer: Answer, text: string): Answer {
-  const message: AssistantMessage = { ...answer.message, content: text }
-  return { ...answer, message, messages: [...answer.messages.slice(0, -1), message] }
-}
-
-/** The answer is given: to the listener, and with what all attempts took and added. */
-async function given(turn: Turn, { added, usage }: Progress, { answer, listener, structured }: Heard): Promise<Answer> {
-  const { message } = answer
-  if (!listener.hasHeardAll) {
-    const { reasoning: _, ...rest } = message
-    const logprobs = answer.choice?.logprobs
-    await replay(
-      listener.hasHeardReasoning ? rest : message,
-      turn.emit && (delta => turn.emit?.(delta.type === 'text' && logprobs ? { ...delta, logprobs } : delta))
-    )
-  }
+/** The answer goes to whoever listens, and up with what all attempts took and added. */
+async function given(turn: Turn, { added, usage }: Progress, { answer, listener, structured }: Attempt) {
+  await replay(listener.unheard(answer.message), withLogprobs(turn, answer))
   return {
     ...answer,
     messages: [...added, ...answer.messages],
@@ -107,34 +103,36 @@ async function given(turn: Turn, { added, usage }: Progress, { answer, listener,
   }
 }
 
-function exhausted(turn: Turn, progress: Progress, heard: Heard & { readonly structured: Structured }) {
-  const { attempts, errors } = heard.structured
+/** Log probabilities of the whole text go with it. */
+function withLogprobs({ emit }: Turn, { choice }: Answer): Turn['emit'] {
+  const logprobs = choice?.logprobs
+  if (logprobs === undefined) return emit
+  return emit && (delta => emit(delta.type === 'text' ? { ...delta, logprobs } : delta))
+}
+
+function exhausted(turn: Turn, progress: Progress, attempt: Attempt & { readonly structured: Structured }) {
+  const { attempts, errors } = attempt.structured
   if (turn.policy.structuredOutput.onExhausted === 'return') {
     turn.tell({ type: 'output.invalid', attempts })
-    return given(turn, progress, heard)
+    return given(turn, progress, attempt)
   }
   const what = `The model gave no answer that keeps response_format in ${attempts} attempts: ${errors.join('; ')}.`
   throw new GatewayError('output_invalid', what, { ...(progress.usage && { usage: progress.usage }) })
 }
 
 /** The same turn goes on: all that stays, then the refused answer, which no later attempt is shown, and the complaint. */
-function again(
-  turn: Turn,
+function askedAgain(
   asked: Turn,
   { attempt, added, usage }: Progress,
-  { answer, errors, inWords }: { answer: Answer; errors: readonly string[]; inWords: OutputFormat | undefined }
+  answer: Answer,
+  errors: readonly string[]
 ): Progress {
   const kept = [...added, ...answer.messages.slice(0, -1)]
-  const messages = [...asked.prompt.messages, ...kept, answer.message, complaint(errors)]
+  const complaint = `The answer was not accepted: ${errors.join('; ')}. Answer again with JSON only.`
+  const messages = [...asked.prompt.messages, ...kept, answer.message, newMessage('user', complaint)]
   const spent = {
-    rounds: (turn.spent?.rounds ?? 0) + attempt - 1,
-    usage: addUsage(turn.spent?.usage, usage)
+    rounds: (asked.spent?.rounds ?? 0) + attempt - 1,
+    usage: addUsage(asked.spent?.usage, usage)
   }
-  const next: Turn = { ...revise(asked, { messages }), spent }
-  return { turn: inWords ? toldInWords(next, inWords) : next, attempt: attempt + 1, added: kept, usage }
-}
-
-function complaint(errors: readonly string[]): UserMessage {
-  const content = `The answer was not accepted: ${errors.join('; ')}. Answer again with JSON only.`
-  return { role: 'user', id: `msg_${randomText(16)}`, content }
+  return { turn: { ...revise(asked, { messages }), spent }, attempt: attempt + 1, added: kept, usage }
 }

@@ -22,6 +22,11 @@ export interface Turn {
   readonly emit?: Emit | undefined
   /** The loop holds every piece of a call back: the listener hears of none before the answer is there. */
   readonly callsAreHeld?: boolean
+  /**
+   * Somebody outside sends nothing but reasoning, and calls, before the answer is there: a model call that breaks off in
+   * its text can be repeated. Whoever gathers the pieces of a turn himself takes this off, since he would gather twice.
+   */
+  readonly textIsHeld?: boolean | undefined
   /** Aborted when the client has gone, time is up or the turn was cancelled. Every wait takes it. */
   readonly signal: AbortSignal
   readonly session: Session

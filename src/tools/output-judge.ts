@@ -4,7 +4,7 @@ import { isDeeperThan } from '../core/json-depth.ts'
 import { type OutputFormat, SCHEMA_PARAM } from '../core/output-format.ts'
 import { cutText } from './cut-text.ts'
 import { admitSchema } from './schema-admission.ts'
-import { type SchemaReasons, schemaReasons } from './schema-check.ts'
+import { type SchemaReasons, schemaReasons } from './schema-reasons.ts'
 
 /** What is wrong with the text of an answer; empty = nothing. */
 export type OutputJudge = (text: string) => readonly string[]
@@ -24,7 +24,7 @@ export function outputJudge(format: OutputFormat): OutputJudge {
   const reasonsOf = format.type === 'json_object' ? notAnObject : reasonsBy(format)
   return text => {
     const value = parsed(text)
-    return typeof value === 'string' ? [value] : shown(reasonsOf(value.json))
+    return typeof value === 'string' ? [value] : shown(reasonsOf(value.json, text.length))
   }
 }
 

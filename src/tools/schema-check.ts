@@ -7,9 +7,6 @@ import { linearPattern } from './linear-pattern.ts'
 /** What is wrong with a value, as path and rule; `undefined` = nothing. */
 export type SchemaCheck = (value: unknown) => string | undefined
 
-/** All that is wrong with a value, each as path and rule; empty = nothing. */
-export type SchemaReasons = (value: unknown) => readonly string[]
-
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 
@@ -39,12 +36,6 @@ export function schemaCheck(schema: Fields): SchemaCheck {
   return check
 }
 
-/** The same for all that is wrong. Not kept, and throws what Ajv cannot compile. The schema must have been admitted. */
-export function schemaReasons(schema: Fields): SchemaReasons {
-  const validate = validator(schema, { allErrors: true })
-  return value => (validate(value) === true ? [] : (validate.errors ?? []).slice(0, MAX_REASONS).map(sentence))
-}
-
 /** Can values be checked against it at all? Takes more than a millisecond. */
 export function isCheckable(schema: Fields): boolean {
   return schemaCheck(schema) !== refuseAll
@@ -62,9 +53,6 @@ function compileOrRefuse(schema: Fields): SchemaCheck {
 function refuseAll(): string {
   return 'the schema of this tool cannot be used'
 }
-
-/** A long list of things can be wrong in each of them. */
-const MAX_REASONS = 100
 
 const checks = new LRUCache<Fields, SchemaCheck>({ max: 2000 })
 const metaJudges = new Map<string, Ajv | Ajv2020>()
@@ -89,25 +77,41 @@ const options: Options = {
 }
 
 function compile(schema: Fields): SchemaCheck {
-  const validate = validator(schema)
+  const validate = schemaValidator(schema)
   return value => (validate(value) === true ? undefined : complaint(validate.errors ?? []))
 }
 
-function validator(schema: Fields, more: Options = {}): ValidateFunction {
+export interface ValidatorOptions {
+  /** Not only the first. */
+  readonly allErrors?: boolean
+  /** Code that runs somewhat slower and is made five times faster, for schemas that are soon forgotten. */
+  readonly quick?: boolean
+  /** Keywords of our own that the schema uses, each with what is run where it stands. */
+  readonly keywords?: Readonly<Record<string, () => void>>
+}
+
+/** Compiles an admitted schema; throws what Ajv throws. */
+export function schemaValidator(
+  schema: Fields,
+  { allErrors = false, quick = false, keywords = {} }: ValidatorOptions = {}
+): ValidateFunction {
   const own: Options = {
     ...options,
-    ...more,
+    allErrors,
     meta: false,
     validateSchema: false,
     // Inlining multiplies the code of what is referred to often.
     inlineRefs: false,
-    code: { regExp: linear }
+    code: { regExp: linear, optimize: !quick }
   }
   const ajv = dialectOf(schema) === 'draft-07' ? new Ajv(own) : new Ajv2020(own)
   // Ajv refuses schemas that have a draft-04 `id`; here it is one more unknown keyword.
   ajv.removeKeyword('id')
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: uniqueItems, errors: false })
+  for (const [keyword, run] of Object.entries(keywords)) {
+    ajv.addKeyword({ keyword, schemaType: 'boolean', errors: false, validate: () => run() === undefined })
+  }
   const { $id: _id, $schema: _dialect, ...rest } = schema
   return ajv.compile(rest)
 }
@@ -140,10 +144,11 @@ interface Complaint {
 
 function complaint(errors: readonly Complaint[]): string {
   const [error] = errors
-  return error === undefined ? 'the value does not fit' : sentence(error)
+  return error === undefined ? 'the value does not fit' : schemaSentence(error)
 }
 
-function sentence(error: Complaint): string {
+/** One error of Ajv in words: path and rule. */
+export function schemaSentence(error: Complaint): string {
   const { instancePath, keyword, message, params } = error
   const path = instancePath === '' ? '' : `${instancePath} `
   if (keyword === 'uniqueItems') return `${path}must not have the same item twice`

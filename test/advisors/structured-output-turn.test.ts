@@ -1,7 +1,10 @@
 import t from 'tap'
+import { retry } from '../../src/advisors/retry.ts'
 import { structuredOutput } from '../../src/advisors/structured-output.ts'
 import { toolLoop } from '../../src/advisors/tool-loop.ts'
 import type { Fields, ToolCall } from '../../src/core/chat.ts'
+import { GatewayError } from '../../src/core/errors.ts'
+import { rewrite } from '../../src/core/rewrite.ts'
 import { textOf } from '../../src/core/text.ts'
 import { type Advisor, advised, type Turn } from '../../src/core/turn.ts'
 import { outputJudge } from '../../src/tools/output-judge.ts'
@@ -203,4 +206,33 @@ t.test('an advisor outside is asked once and hears of the good answer only', asy
   const { answer } = await ask([{ text: 'x' }, { text: GOOD }], { outside: [outer] })
   t.strictSame(seen, [GOOD])
   t.equal(answer.structured?.attempts, 2)
+})
+
+t.test('a stream whose text breaks off is asked for again, as a call is, since nothing of it was sent', async t => {
+  const broken = {
+    text: '{"sku":"BX-1","un',
+    errorAfter: 10,
+    error: new GatewayError('upstream_disconnected', 'Gone.')
+  }
+  const page: ToolCall = { id: 'p1', name: 'open_page', arguments: '{}' }
+  const play = async (script: Scripted[], tools: Asked['tools'] = {}, ...between: Advisor[]) => {
+    const { emit, heard, text } = listener()
+    const model = scripted(script)
+    const advisor = structuredOutput({ judge: outputJudge, modeOf: () => 'native' })
+    const again = retry({ maxRetries: 1, minMs: 0, maxMs: 0 })
+    const turn = aTurn({ emit })
+    const prompt = { ...turn.prompt, tools: toolbox(tools), params: { response_format: ofSchema(STOCK) } }
+    await advised(model, advisor, ...between, toolLoop({ guards: [] }), again)({ ...turn, prompt })
+    return { text: text(), calls: heard.filter(({ type }) => type === 'call').length }
+  }
+  t.strictSame(await play([broken, { text: GOOD }]), { text: GOOD, calls: 0 })
+  t.strictSame(await play([broken, { text: GOOD }], { stock_level: stockLevel }), { text: GOOD, calls: 0 })
+  const look = { text: 'Look', calls: [page] }
+  t.strictSame(await play([broken, look], { open_page: undefined }), { text: 'Look', calls: 1 })
+
+  const gathering: Advisor = {
+    name: 'gathering',
+    advise: (turn, next) => rewrite(turn, next, out => ({ write: out, end: () => undefined }))
+  }
+  await t.rejects(play([broken, { text: GOOD }], {}, gathering), { code: 'upstream_disconnected' })
 })
