@@ -1,5 +1,6 @@
 /** What the package offers to those who write plugins: the types of a turn, and the laws to test advisors against. */
 
+export { parseArguments } from './core/arguments.ts'
 export { Assembly } from './core/assemble.ts'
 export type * from './core/chat.ts'
 export { ERRORS, type ErrorCode, type ErrorDetail, GatewayError } from './core/errors.ts'
