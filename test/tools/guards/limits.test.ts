@@ -133,6 +133,14 @@ t.test('-1 switches a limit off, per tool and in all', async t => {
   t.strictSame(await verdicts({ maxCalls: -1, perTool: { a: -1 } }, [distinct('a', 200)]), Array(200).fill('ran'))
 })
 
+t.test('a tool without a limit of its own runs on after more calls than any default allows', async t => {
+  const batch: Batch = [['a', '{"n":"last"}']]
+  t.strictSame(await verdicts({ maxCallsPerTool: -1 }, [distinct('a', 45), batch]), ['ran'])
+  t.strictSame(await verdicts({ perTool: { a: -1 } }, [distinct('a', 45), batch]), ['ran'])
+  t.strictSame(await verdicts({ maxCallsPerTool: -1, maxCalls: -1 }, [distinct('a', 155), batch]), ['ran'])
+  t.match(await verdicts({ maxCallsPerTool: -1 }, [distinct('a', 155), batch]), [/^max_calls: /], 'in all there is one')
+})
+
 t.test("a tool's own limits hold where the policy names none", async t => {
   const own = new Map<string, Tool>([['a', { name: 'a', kind: 'webhook', maxCallsPerTurn: 1, maxIdenticalCalls: 1 }]])
   t.match((await verdicts({}, [distinct('a', 2)], own)).at(-1), /at most 1 times/)
