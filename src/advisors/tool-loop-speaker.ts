@@ -10,12 +10,13 @@ import type { CallIds } from './tool-loop-call-ids.ts'
 export class Speaker {
   readonly #emit: Emit | undefined
   readonly #tools: ReadonlyMap<string, Tool>
-  /** Calls go out as they come. */
-  readonly passes: boolean
   readonly #isManual: boolean
+  readonly #wantsLast: boolean
+  /** There is a tool that the gateway runs, as far as is known. */
+  #hasOurs: boolean
+  #passes = false
   /** They go out under ids of the gateway's choice. */
   readonly renames: boolean
-  readonly #holds: boolean
   #held: Delta[] = []
   /** The last text sent, to see whether a blank line is wanted. */
   #last = ''
@@ -26,8 +27,18 @@ export class Speaker {
     this.#tools = turn.prompt.tools
     this.#isManual = turn.policy.toolExecution === 'manual'
     this.renames = this.#isManual || turn.resumes !== undefined
-    this.passes = this.#isManual || !turn.prompt.tools.values().some(tool => tool.run !== undefined)
-    this.#holds = !this.passes && (turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format))
+    this.#wantsLast = turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format)
+    this.#hasOurs = hasOurs(turn.prompt.tools)
+  }
+
+  /** Calls of this round go out as they come. */
+  get passes(): boolean {
+    return this.#passes
+  }
+
+  /** What the model was offered: an advisor further in may have added tools. Holds from the next round on. */
+  saw(offered: ReadonlyMap<string, Tool>): void {
+    this.#hasOurs ||= hasOurs(offered)
   }
 
   /**
@@ -37,9 +48,10 @@ export class Speaker {
   round(mayCall: boolean, ids: CallIds): Pick<Turn, 'emit' | 'callsAreHeld'> {
     this.#held = []
     this.#newRound = this.#last !== ''
+    this.#passes = mayCall && (this.#isManual || !this.#hasOurs)
     if (this.#emit === undefined) return { emit: undefined }
-    if (this.passes && mayCall) return { emit: this.#passing(ids), callsAreHeld: false }
-    if (this.#holds) return { emit: delta => this.#hold(delta), callsAreHeld: true }
+    if (this.#passes) return { emit: this.#passing(ids), callsAreHeld: false }
+    if (this.#hasOurs && this.#wantsLast) return { emit: delta => this.#hold(delta), callsAreHeld: true }
     // Calls are held back: which of them are the client's is known when all are there.
     return { emit: delta => (delta.type === 'call' ? undefined : this.#send(delta)), callsAreHeld: true }
   }
@@ -49,7 +61,7 @@ export class Speaker {
     if (this.#emit === undefined) return
     for (const delta of this.#held) await this.#send(delta)
     for (const [index, { id, name, arguments: text, extra }] of calls.entries()) {
-      if (this.#isManual || (this.passes && this.#tools.has(name))) continue
+      if (this.#isManual || (this.#passes && this.#tools.has(name))) continue
       await this.#emit({ type: 'call', index, id, name, arguments: text, ...(extra && { extra }) })
     }
   }
@@ -93,6 +105,10 @@ export class Speaker {
     const pause = emit({ type: 'text', text: '\n\n' })
     return pause ? pause.then(() => emit(delta)) : emit(delta)
   }
+}
+
+function hasOurs(tools: ReadonlyMap<string, Tool>): boolean {
+  return tools.values().some(tool => tool.run !== undefined)
 }
 
 function wantsJson(format: unknown): boolean {

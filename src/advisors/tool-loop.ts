@@ -47,6 +47,7 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
 
         const ids = new CallIds(progress.turn.prompt.messages, speaker.renames && !asked.session.named)
         const reply = await ask(progress, round, speaker.round(progress.last === undefined, ids), next)
+        speaker.saw(reply.offered)
         progress = { ...progress, usage: addUsage(progress.usage, reply.usage) }
         tellRoundEnd(asked, round, reply)
         if (progress.last) return forced(progress, speaker, reply, progress.last)

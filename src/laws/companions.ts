@@ -11,6 +11,7 @@ import { finder } from './finder.ts'
 import { remoteAdvisor } from './remote.ts'
 import { SEARCH_TOOL } from './script.ts'
 import type { Sessions } from './sessions.ts'
+import { TOOL_CHANGERS } from './tool-changers.ts'
 
 /** An advisor, made anew for every play, and where it may stand. */
 export interface Subject {
@@ -58,6 +59,7 @@ export const COMPANIONS: readonly Subject[] = [
   { name: 'retry', places: ['call'], create: () => retry({ maxRetries: 1, minMs: 0, maxMs: 0 }) },
   { name: 'memory', places: ['turn'], create: store => memory({ store }) },
   remoteAdvisor,
+  ...TOOL_CHANGERS,
   {
     name: 'structured-output',
     places: ['turn'],

@@ -1,5 +1,6 @@
 import { toolLoop } from '../advisors/tool-loop.ts'
 import { advised, type Model } from '../core/turn.ts'
+import { validArguments } from '../tools/guards/arguments.ts'
 import { limits } from '../tools/guards/limits.ts'
 import { broken } from './check.ts'
 import { COMPANIONS, type Subject } from './companions.ts'
@@ -52,9 +53,14 @@ function randomChain(subject: Subject, dice: Random) {
   const placed = dice.shuffled(company).map(each => ({ each, place: dice.pick(each.places) }))
   const at = (place: 'turn' | 'call') => placed.filter(one => one.place === place).map(({ each }) => each)
   const [outside, inside] = [at('turn'), at('call')]
+  const loop = {
+    guards: [limits, validArguments],
+    failTurnOn: dice.oneIn(8) ? ['tool_http_*'] : [],
+    eligibleFinish: dice.oneIn(8) ? [dice.pick(['tool_calls', 'stop'])] : undefined
+  }
   const wrap = (model: Model, sessions: Sessions) => {
     const create = (subjects: Subject[]) => subjects.map(each => each.create(sessions))
-    return advised(model, ...create(outside), toolLoop({ guards: [limits] }), ...create(inside))
+    return advised(model, ...create(outside), toolLoop(loop), ...create(inside))
   }
   return { names: [...outside.map(({ name }) => name), 'tool-loop', ...inside.map(({ name }) => name)], wrap }
 }

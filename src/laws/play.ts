@@ -100,6 +100,7 @@ class World {
       message,
       messages: [message],
       finish: entry?.finish ?? 'stop',
+      finishReason: calls.length > 0 ? 'tool_calls' : 'stop',
       ...(entry?.usage && { usage: entry.usage }),
       offered: turn.prompt.tools
     }
@@ -136,7 +137,7 @@ class World {
         ...(this.#script.direct.includes(name) && { returnDirect: true })
       }
     ])
-    return new Map([...tools, [CLIENT_TOOL, { name: CLIENT_TOOL, kind: 'client' }]])
+    return new Map([...(this.#script.hasTools ? tools : []), [CLIENT_TOOL, { name: CLIENT_TOOL, kind: 'client' }]])
   }
 
   async #runTool(name: string, turn: Turn) {

@@ -23,6 +23,8 @@ export interface Script {
   readonly leavesAt?: number
   readonly policy: Pick<Policy, 'memory' | 'structuredOutput' | 'toolSearch'>
   readonly limits: Pick<Limits, 'onLimit' | 'limitCheck' | 'maxRounds'>
+  /** Has the gateway tools of its own to offer? */
+  readonly hasTools: boolean
   /** The tools whose results are to be the answer. */
   readonly direct: readonly string[]
   /** Does the request want JSON? */
@@ -34,6 +36,8 @@ export interface Script {
 export const TOOLS = ['stock_level', 'print_label', 'broken_tool'] as const
 export const CLIENT_TOOL = 'open_page'
 export const SEARCH_TOOL = 'toolSearchTool'
+/** Offered only where an advisor adds it. */
+export const LATE_TOOL = 'late_tool'
 
 /** A random script: a few rounds with calls, then an answer, a client's call, a cut, or a failure. */
 export function randomScript(random: Random): Script {
@@ -49,7 +53,7 @@ export function randomScript(random: Random): Script {
   const round = (): Entry => ({
     pieces: pieces(),
     calls: Array.from({ length: 1 + random.below(3) }, () =>
-      makeCall(random.pick([...TOOLS, SEARCH_TOOL, 'no_such_tool']))
+      makeCall(random.pick([...TOOLS, SEARCH_TOOL, LATE_TOOL, 'no_such_tool']))
     ),
     finish: 'stop',
     usage: usage()
@@ -66,6 +70,7 @@ export function randomScript(random: Random): Script {
     ...(random.oneIn(4) && { leavesAt: random.below(14) }),
     policy: randomPolicy(random),
     limits: randomLimits(random),
+    hasTools: !random.oneIn(6),
     direct: random.oneIn(3) ? TOOLS.filter(() => !random.oneIn(3)) : [],
     wantsJson: random.oneIn(2),
     past: randomPast(random)

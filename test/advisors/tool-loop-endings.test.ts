@@ -173,6 +173,20 @@ t.test('an advisor inside the loop adds tools at run time, also where there were
   }
 })
 
+t.test('once tools were added, calls of the client are held back like beside any tool of the gateway', async t => {
+  const added: Advisor = {
+    name: 'adds',
+    advise: (turn, next) =>
+      next(revise(turn, { tools: new Map([...turn.prompt.tools, giving('late', { content: '17' }, false)]) }))
+  }
+  const policy = { ...aPolicy, limits: { ...aPolicy.limits, perTool: { late: 1 } } }
+  const script = [{ calls: [call('1', 'late')] }, { calls: [call('2', 'theirs'), call('3', 'late')] }]
+  const tools = toolbox({ theirs: undefined })
+  const { answer, heardCalls } = await ask(t, { script, tools, inside: [added], changes: { policy } })
+  t.equal(answer.finish, 'tool_call_limit')
+  t.strictSame(heardCalls, [], 'the turn ends otherwise than by this call')
+})
+
 t.test('an advisor around the loop adds tools, too', async t => {
   const added: Advisor = {
     name: 'adds',
