@@ -4,7 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino'
 import { principals } from './access/principals.ts'
 import { recallView } from './advisors/memory-recall.ts'
-import { buildChain } from './config/build-chain.ts'
+import { buildChain, buildHeldRunner } from './config/build-chain.ts'
 import { buildCompaction } from './config/build-compaction.ts'
 import { buildModels } from './config/build-models.ts'
 import { type BuiltPlugins, buildPlugins } from './config/build-plugins.ts'
@@ -26,6 +26,7 @@ import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
 import { ops } from './http/ops.ts'
 import { sessions } from './http/sessions.ts'
+import { toolCalls } from './http/tool-calls.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
 import { turns } from './http/turns.ts'
@@ -87,7 +88,8 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const attachable = built ? joinedTools(known, built) : known
   const guards = [...(built?.guards ?? []), limits, validArguments]
   const added = [...buildRemotes(config, { egress, shapes: chatShapes }), ...(built?.advisors ?? [])]
-  const chat = buildChain(config, { models, sessions: stores.sessions, finder, guards, added, loop: built?.loop })
+  const parts = { models, sessions: stores.sessions, finder, guards, added, loop: built?.loop }
+  const chat = buildChain(config, parts)
   const compacting = buildCompaction(config, { models, sessions: stores.sessions })
   const compactions = compacting && new Compactions({ ...compacting, turns: stores.turns, metrics })
   const underWay = new TurnsUnderWay()
@@ -100,6 +102,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript, compactions })
+  await gateway.register(toolCalls, { ...services, run: buildHeldRunner(config, parts) })
   await gateway.register(modelsRoutes, { models })
   await gateway.register(tools, { catalog: known, registration: toolBody })
   await gateway.register(toolSearchRoute, {

@@ -41,7 +41,9 @@ export class SearchState {
   /** `isLarge`: what `auto` comes to where the session has not settled it. A session just made up is not looked for. */
   static async of(store: SearchStore, turn: Turn, isLarge: () => boolean): Promise<SearchState> {
     const { session, policy } = turn
-    const info = session.named ? await store.get(session.key) : undefined
+    // A turn that goes on has a session, also where its client never named it.
+    const isKnown = session.named || turn.resumes !== undefined
+    const info = isKnown ? await store.get(session.key) : undefined
     const found = { revealed: info?.revealed ?? [], lastFound: info?.lastFound ?? [] }
     if (policy.toolSearch.mode !== 'auto')
       return new SearchState(store, turn.id, { on: true, unwritten: false, ...found })

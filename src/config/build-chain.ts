@@ -1,5 +1,6 @@
 import { audit } from '../advisors/audit.ts'
 import { callRunner } from '../advisors/call-runner.ts'
+import { heldRunner, type RunHeld } from '../advisors/held-runner.ts'
 import { memory } from '../advisors/memory.ts'
 import { meter } from '../advisors/meter.ts'
 import { type RetryOptions, retry } from '../advisors/retry.ts'
@@ -40,6 +41,13 @@ export function buildChain(config: Config, services: ChainServices): Model {
     })
   const { turn, call } = config.chain
   return advised(services.models.chat, ...listed(turn), loopOf(config, services), ...listed(call))
+}
+
+/** What runs calls that a client asks for: the tools that tool search would show, and all guards. */
+export function buildHeldRunner(config: Config, services: ChainServices): RunHeld {
+  const searches = config.chain.call.includes('tool-search')
+  const offering = searches ? creators(config, services)['tool-search']?.() : undefined
+  return heldRunner({ guards: services.guards, offering })
 }
 
 function creators(config: Config, { models, sessions, finder }: ChainServices): Record<string, () => Advisor> {

@@ -2,8 +2,8 @@ import type { Message, ToolCall, ToolMessage } from '../core/chat.ts'
 import { closeBatch } from '../core/close-batch.ts'
 import { lastAnswer, openCalls } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
 import { lastUser, runOfUsers } from '../core/own-from.ts'
+import { unknownOutcome } from '../core/unknown-outcome.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 
 export interface Joined {
@@ -55,7 +55,7 @@ export function withResults(turn: WaitingTurn, results: readonly ToolMessage[] =
   const rows = new Map(turn.held?.calls.map(call => [call.callId, call]))
   return closeBatch(turn.messages, ({ id }) => {
     const row = rows.get(id)
-    return row?.result ?? (row?.state === 'unknown' ? unknown(id, row.tool) : given.get(id))
+    return row?.result ?? (row?.state === 'unknown' ? unknownOutcome(id, row.tool) : given.get(id))
   })
 }
 
@@ -106,10 +106,4 @@ function isUnderWay({ held }: WaitingTurn): boolean {
 
 function busy(): GatewayError {
   return new GatewayError('session_busy', 'A call of the turn is being run; go on with it when it has its result.')
-}
-
-/** Spec/state.md §2.2: what was sent when the process ended is not sent again by itself. */
-function unknown(callId: string, tool: string): ToolMessage {
-  const content = `The call of ${tool} was sent, and its outcome is not known. Check before you make it again.`
-  return { role: 'tool', id: `msg_${randomText(16)}`, callId, content, isError: true }
 }

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { TurnEvent } from '../core/events.ts'
 import { ownFrom } from '../core/own-from.ts'
 import type { Principal } from '../core/principal.ts'
-import type { RequestInfo, Spent, Turn } from '../core/turn.ts'
+import type { Spent, Turn } from '../core/turn.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 import { type EarlierRun, earlierRun, lastRound } from './earlier-run.ts'
 import type { LoopgateBody } from './loopgate-schema.ts'
 import { policyOf } from './policy.ts'
+import { requestInfo } from './request-info.ts'
 import { RunRecord } from './run-record.ts'
 import type { RunHead } from './run-view.ts'
 import { requireSession, sessionOf } from './session.ts'
@@ -68,9 +68,6 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 
-/** Requests that came through this many gateways are refused: tools that call their own gateway go round in circles. */
-const MAX_HOPS = 3
-
 /**
  * Steps 1 and 2 of a turn (contract §4.1): session, policy, model, tools, history. Whatever is refused is refused
  * here, before any upstream is asked. Sets `x-session-id` and `x-loopgate-turn-id` on the reply.
@@ -80,7 +77,7 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const { headers } = exchange.request
   const principal = exchange.request.getDecorator<Principal>('principal')
   const options = turnOptions(asked.loopgate, headers)
-  const info = requestInfo(exchange.request, options)
+  const info = requestInfo(exchange.request, options.context)
   const named = sessionOf(headers, asked.sessionIds, principal, config.session, options.memory.branch)
   const model = modelOf(services, principal, asked.model)
   const params = paramsOf(services, model, options, asked.params)
@@ -181,17 +178,6 @@ function spentOf({ prompt, question }: Pick<Turn, 'prompt' | 'question'>, earlie
   const own = prompt.messages.slice(ownFrom(prompt.messages, question))
   const shown = own.filter(({ role }) => role === 'assistant').length
   return { rounds: Math.max(0, (earlier && lastRound(earlier) - shown) ?? 0), usage: earlier?.usage }
-}
-
-function requestInfo({ id, headers }: FastifyRequest, { context }: TurnOptions): RequestInfo {
-  const hops = Number.parseInt(String(headers['x-gateway-hops'] ?? '0'), 10) || 0
-  if (hops > MAX_HOPS) {
-    throw new GatewayError('loop_detected', 'The request came through this gateway too often; tools seem to call it.')
-  }
-  const { traceparent } = headers
-  const isTraced =
-    typeof traceparent === 'string' && /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent)
-  return { id, hops, context, ...(isTraced && { traceparent }) }
 }
 
 /** A turn begins at the last user message; in a request without one, at the last system message or the first of all. */

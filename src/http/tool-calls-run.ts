@@ -1,0 +1,122 @@
+import type { Fields, Message, ToolMessage } from '../core/chat.ts'
+import { asGatewayError } from '../core/errors.ts'
+import type { Session } from '../core/principal.ts'
+import type { Turn } from '../core/turn.ts'
+import type { TurnRow } from '../stores/contracts.ts'
+import { earlierRun, joinedRounds } from './earlier-run.ts'
+import { policyOf } from './policy.ts'
+import { requestInfo } from './request-info.ts'
+import type { RunRecord } from './run-record.ts'
+import { roundView } from './run-round.ts'
+import { sessionKey } from './session-key.ts'
+import type { Asking, HeldCalls, ToolCallsOptions } from './tool-calls.ts'
+import { CallBooks } from './tool-calls-books.ts'
+import { NO_OPTIONS } from './turn-options.ts'
+import { type TurnSignal, turnSignal } from './turn-signal.ts'
+
+/**
+ * Runs stored calls; each result is in the store before this resolves, and no call is run twice. Rejects with
+ * `call_not_open` when another request has taken one of them meanwhile.
+ */
+export async function ranCalls(
+  services: ToolCallsOptions,
+  asking: Asking,
+  held: HeldCalls
+): Promise<readonly ToolMessage[]> {
+  const { stores, catalog, finder, run } = services
+  const { turn: waiting, calls, batch } = held
+  await catalog.refresh?.(asking.principal)
+  const row = await stores.turns.get(waiting.id)
+  const usedMs = row === undefined ? 0 : earlierRun(row, () => undefined).durationMs
+  const { maxTurnMs } = batch.request.limits
+  await stores.calls.claim(
+    waiting,
+    calls.map(({ id }) => id)
+  )
+  const clock = turnSignal(asking.reply.raw, maxTurnMs === -1 ? -1 : Math.max(1, maxTurnMs - usedMs))
+  const books = new CallBooks(services, held)
+  try {
+    await run(turnOf(services, asking, held, { clock, books, usedMs }), new Set(calls.map(({ index }) => index)))
+  } catch (error) {
+    throw asGatewayError(clock.signal.aborted ? clock.signal.reason : error)
+  } finally {
+    clock.done()
+    finder.release(waiting.session.key)
+    await books.close()
+    const now = row && (await stores.turns.get(row.id))
+    if (now) await stores.turns.save({ ...now, view: viewWith(now, books.record) })
+  }
+  return calls.flatMap(({ callId }) => books.results.get(callId) ?? [])
+}
+
+interface Running {
+  readonly clock: TurnSignal
+  readonly books: CallBooks
+  /** Time that the turn has taken so far. */
+  readonly usedMs: number
+}
+
+/** The turn as it stood when the calls were made, with the tools that the key may use now. */
+function turnOf(
+  { catalog, config }: ToolCallsOptions,
+  { request, principal }: Asking,
+  { turn: waiting, batch }: HeldCalls,
+  { clock, books, usedMs }: Running
+): Turn {
+  // A name that nobody had offered is not run because somebody has it now.
+  const nobodys = new Set(batch.calls.flatMap(({ runner, tool }) => (runner === 'gateway' ? [] : [tool])))
+  const allowed = catalog.toolsFor(principal)
+  const tools = nobodys.size === 0 ? allowed : new Map([...allowed].filter(([name]) => !nobodys.has(name)))
+  const policy = policyOf(config, NO_OPTIONS, { isNamed: true, tools })
+  const { messages } = waiting
+  return {
+    id: waiting.id,
+    startedAt: Date.now() - usedMs,
+    question: (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
+    round: batch.calls[0]?.round ?? 0,
+    prompt: { model: '', messages: asWritten(messages, batch.calls), tools, params: {} },
+    signal: clock.signal,
+    session: sessionOf(waiting, principal, config.session.scope),
+    principal,
+    policy: { ...policy, limits: batch.request.limits },
+    request: requestInfo(request, batch.request.context),
+    tell: books.tell,
+    keep: books.keep,
+    log: request.log
+  }
+}
+
+function sessionOf(
+  { session: { key, id, branch } }: HeldCalls['turn'],
+  principal: Asking['principal'],
+  scope: ToolCallsOptions['config']['session']['scope']
+): Session {
+  const root = branch === 'main' ? undefined : sessionKey(principal, id, scope)
+  return { key, id, branch, named: true, since: performance.now(), ...(root !== undefined && { root }) }
+}
+
+/** The calls of the last batch with the arguments as the model wrote them: what is stored is what could be shown to it. */
+function asWritten(messages: readonly Message[], calls: HeldCalls['calls']): readonly Message[] {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant')
+  const texts = new Map(calls.map(call => [call.callId, call.arguments]))
+  return messages.map((message, n) => {
+    if (n !== at || message.role !== 'assistant') return message
+    return {
+      ...message,
+      calls: message.calls.map(call => ({ ...call, arguments: texts.get(call.id) ?? call.arguments }))
+    }
+  })
+}
+
+function viewWith(row: TurnRow, record: RunRecord): string {
+  const view = JSON.parse(row.view) as Fields & { readonly duration_ms: number; readonly revealed: readonly string[] }
+  return JSON.stringify({
+    ...view,
+    duration_ms: view.duration_ms + Math.round(record.durationMs),
+    revealed: [...new Set([...view.revealed, ...record.revealed])],
+    rounds: joinedRounds(
+      earlierRun(row, () => undefined),
+      [...record.rounds.values()].map(roundView)
+    )
+  })
+}
