@@ -44,8 +44,6 @@ export function listedTools(source: ToolSourcePlugin<unknown>, settings: ListedT
     } catch (error) {
       log.warn({ event: 'plugin.list_failed', err: error }, 'a tool source could not list its tools')
       shelf.until = performance.now() + Math.min(source.ttl_ms, PAUSE_MS)
-    } finally {
-      shelf.pending = undefined
     }
   }
   return {
@@ -54,7 +52,7 @@ export function listedTools(source: ToolSourcePlugin<unknown>, settings: ListedT
       const shelf = shelves.get(key) ?? { tools: [], until: Number.NEGATIVE_INFINITY, pending: undefined }
       shelves.set(key, shelf)
       if (performance.now() < shelf.until) return
-      shelf.pending ??= list(principal, shelf)
+      shelf.pending ??= list(principal, shelf).finally(() => (shelf.pending = undefined))
       await shelf.pending
     },
     toolsFor: principal => shelves.get(keyOf(principal))?.tools ?? NONE
