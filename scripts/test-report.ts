@@ -1,10 +1,11 @@
 import { relative } from 'node:path'
 import type { EventData, TestsStream } from 'node:test'
 import { inspect } from 'node:util'
+import type { RanTests } from './parity/ran-tests.ts'
 import type { TestTally } from './test-tally.ts'
 
-/** Titles of the tests, without each assertion that holds; failures in full, at the end. Counts all of it in `tally`. */
-export async function testReport(tests: TestsStream, tally: TestTally): Promise<void> {
+/** Titles of the tests, without each assertion that holds; failures in full, at the end. Keeps all of it in `tally` and `ran`. */
+export async function testReport(tests: TestsStream, tally: TestTally, ran: RanTests): Promise<void> {
   const failures: string[] = []
   let file: string | undefined
   const title = (mark: string, { name, nesting, file: of, details, skip }: EventData.TestPass | EventData.TestFail) => {
@@ -19,9 +20,11 @@ export async function testReport(tests: TestsStream, tally: TestTally): Promise<
   for await (const { type, data } of tests) {
     if (type === 'test:pass') {
       tally.pass(data)
+      ran.pass(data)
       title(data.skip === undefined ? '✔' : '–', data)
     } else if (type === 'test:fail') {
       tally.fail(data)
+      ran.fail(data)
       title('✖', data)
       if (data.details.type !== 'suite') failures.push(failure(data))
     } else if (type === 'test:stdout' || type === 'test:stderr') process.stdout.write(data.message)

@@ -2,11 +2,14 @@
  * `npm test [-- files…]`: runs the tests and prints, last and alone, `N passed, N failed, N skipped`.
  *
  * A test is skipped only for want of a program (`test/helper/want.ts`). Programs that are missing are installed first
- * where that is possible: as root, with apt-get. With LOOPGATE_TEST_REQUIRE=all a skip is a failure.
+ * where that is possible: as root, with apt-get. With LOOPGATE_TEST_REQUIRE=all a skip is a failure. A whole run also
+ * checks `docs/parity.md`: each of its rows that is not held by a test that ran is a failure.
  */
 import { spawnSync } from 'node:child_process'
 import { run } from 'node:test'
 import { isThere, PROGRAMS, type Program } from '../test/helper/programs.ts'
+import { parityProblems } from './parity/problems.ts'
+import { RanTests } from './parity/ran-tests.ts'
 import { testReport } from './test-report.ts'
 import { TestTally } from './test-tally.ts'
 
@@ -24,11 +27,15 @@ const tests = run({
   concurrency: 2,
   timeout: TIMEOUT_MS
 })
-await testReport(tests, tally)
+const ran = new RanTests()
+await testReport(tests, tally, ran)
 
-const { passed, failed, skipped, wanting, idle } = tally.result({
+const { passed, skipped, wanting, idle, ...result } = tally.result({
   skipFails: process.env.LOOPGATE_TEST_REQUIRE === 'all'
 })
+const unheld = chosen.length === 0 ? parityProblems('docs/parity.md', ran) : []
+const failed = result.failed + unheld.length
+for (const problem of unheld) console.log(`failed, of docs/parity.md: ${problem}`)
 for (const title of idle) console.log(`failed, for it was skipped and not for want of a program: ${title}`)
 if (wanting.length > 0) console.log(`skipped for want of: ${wanting.join(', ')}`)
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`)
