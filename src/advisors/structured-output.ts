@@ -116,7 +116,8 @@ function exhausted(turn: Turn, progress: Progress, attempt: Attempt & { readonly
     turn.tell({ type: 'output.invalid', attempts })
     return given(turn, progress, attempt)
   }
-  const what = `The model gave no answer that keeps response_format in ${attempts} attempts: ${errors.join('; ')}.`
+  const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  const what = `The model gave no answer that keeps response_format in ${tries}: ${errors.join('; ')}.`
   throw new GatewayError('output_invalid', what, { ...(progress.usage && { usage: progress.usage }) })
 }
 

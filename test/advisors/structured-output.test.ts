@@ -184,9 +184,9 @@ t.test('json_object means that any JSON object is right, and nothing else is', a
 })
 
 t.test('a json_schema without a schema takes any JSON; text and formats of a provider are left alone', async t => {
-  const any = { type: 'json_schema', json_schema: { name: 'any' } }
-  t.equal((await ask([{ text: '17' }], { format: any })).answer.structured?.valid, true)
-  t.equal((await ask([{ text: 'x' }, { text: '17' }], { format: any })).seen.length, 2)
+  const free = { type: 'json_schema', json_schema: { name: 'any' } }
+  t.equal((await ask([{ text: '17' }], { format: free })).answer.structured?.valid, true)
+  t.equal((await ask([{ text: 'x' }, { text: '17' }], { format: free })).seen.length, 2)
   for (const format of [{ type: 'text' }, { type: 'grammar', grammar: 'root ::= "a"' }]) {
     const { answer, seen } = await ask([{ text: 'x' }], { format })
     t.equal(answer.structured, undefined)
