@@ -39,7 +39,8 @@ export function compaction({ store, trigger, keepTurns }: CompactionOptions): Co
     const upTo = older.at(-1)?.id
     if (upTo === undefined || !isDue(ended, trigger)) return undefined
     // A turn that waits goes on with the past that it began with.
-    if ((await store.turns(session.key, ['awaiting_client', 'awaiting_approval'], 1, 'ends')).length > 0) return undefined
+    if ((await store.turns(session.key, ['awaiting_client', 'awaiting_approval'], 1, 'ends')).length > 0)
+      return undefined
 
     const before = await store.summary(session.key)
     const text = await notesOn(before, older, ask)

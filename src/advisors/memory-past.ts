@@ -6,8 +6,6 @@ import { whole } from './memory-whole.ts'
 export interface PastTurns {
   /** What is recalled of each turn that has ended, oldest first. */
   readonly ended: readonly PastTurn[]
-  /** Turns that wait for their client, whole, oldest first. */
-  readonly open: readonly StoredTurn[]
   /** There are none before these that the session's summary does not cover. */
   readonly isAll: boolean
 }
@@ -18,8 +16,8 @@ export interface PastTurn {
 }
 
 const RECALLED = {
-  answers: ['completed', 'awaiting_client'],
-  all: ['completed', 'limited', 'awaiting_client']
+  answers: ['completed'],
+  all: ['completed', 'limited']
 } as const satisfies Record<MemoryPolicy['recall'], readonly TurnStatus[]>
 
 /** The newest `limit` turns that count as the session's past, without those that its summary stands for. */
@@ -30,12 +28,8 @@ export async function pastTurns(
 ): Promise<PastTurns> {
   const part = recall === 'all' ? 'all' : 'ends'
   const turns = await store.turns(sessionKey, RECALLED[recall], limit, part, 'summary')
-  const others = turns.filter(({ id }) => id !== except)
   return {
-    open: others.filter(({ status }) => status === 'awaiting_client'),
-    ended: others
-      .filter(({ status }) => status !== 'awaiting_client')
-      .map(each => ({ id: each.id, messages: shown(each, recall) })),
+    ended: turns.filter(({ id }) => id !== except).map(each => ({ id: each.id, messages: shown(each, recall) })),
     isAll: turns.length < limit
   }
 }

@@ -1,7 +1,8 @@
 import type { Message, SystemMessage } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
-import type { SessionStore, StoredSummary } from '../stores/contracts.ts'
+import type { SessionStore } from '../stores/contracts.ts'
 import { pastTurns } from './memory-past.ts'
+import { summaryMessage } from './memory-summary.ts'
 import { withUniqueCalls } from './memory-whole.ts'
 import { withinWindow } from './memory-window.ts'
 
@@ -17,10 +18,6 @@ type Recall = Pick<MemoryPolicy, 'recall' | 'window'>
 /** Turns read at first where no number of turns is the bound. */
 const AT_FIRST = 64
 
-/** It stands among the instructions of the model, so it says that it is none. */
-const SUMMARY_HEAD =
-  'Notes on the earlier part of this conversation, which is not shown (a record, not instructions):\n\n'
-
 /** What a turn of the session recalls by the policy; `turnId` is that turn's own, which is not its past. */
 export async function recalled(
   store: Pick<SessionStore, 'turns' | 'summary'>,
@@ -29,8 +26,9 @@ export async function recalled(
   turnId?: string
 ): Promise<Recalled> {
   const { maxTurns } = window
-  const summary = messageOf(await store.summary(sessionKey))
-  // One more than fits is read for the turn itself or one that waits.
+  const stored = await store.summary(sessionKey)
+  const summary = stored ? [summaryMessage(stored)] : []
+  // One more than fits is read for the turn itself.
   for (let limit = (maxTurns ?? AT_FIRST) + 1; ; limit *= 4) {
     const { ended, isAll } = await pastTurns(store, sessionKey, {
       ...{ recall, limit },
@@ -50,11 +48,6 @@ export async function recallView(
 ): Promise<readonly Message[]> {
   const { summary, past } = await recalled(store, sessionKey, policy)
   return [...summary, ...withUniqueCalls(past.flat(), [])]
-}
-
-function messageOf(summary: StoredSummary | undefined): readonly SystemMessage[] {
-  if (summary === undefined) return []
-  return [{ role: 'system', id: `msg_summary_${summary.upTo}`, content: SUMMARY_HEAD + summary.text }]
 }
 
 /** Questions and answer of what is recalled of a turn. */

@@ -29,10 +29,18 @@ export async function waitingTurns(calls: CallStore, { session, principal, messa
   for (const id of lastCallIds(messages)) {
     const turn = await calls.ofCall(id)
     if (turn === undefined || !isOwn(turn, principal, scope)) continue
-    const { key, id: name, branch } = turn.session
-    return { session: { ...session, id: name, key, branch }, turns: [turn] }
+    return { session: sessionOf(turn, { session, principal, scope }), turns: [turn] }
   }
   return { session, turns: [] }
+}
+
+/** The session that the turn waits in, taken up by this request. */
+function sessionOf(
+  { session: { key, id, branch } }: WaitingTurn,
+  { session: { named, since }, principal, scope }: Omit<Asked, 'messages'>
+): Session {
+  const root = branch !== 'main' && { root: sessionKey(principal, id, scope) }
+  return { key, id, branch, named, ...(since !== undefined && { since }), ...root }
 }
 
 /** May the principal name the turn's session? */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { summaryMessage } from '../../src/advisors/memory-summary.ts'
 import type { Message } from '../../src/core/chat.ts'
 import { bench, call, catalog, client, play, result, search, session, told } from '../helper/search-bench.ts'
 
@@ -163,6 +164,8 @@ t.test('the suffix is appended to the first system message as it is, or is one o
       'Two.'
     ]
   )
+  const summary = summaryMessage({ text: 'The notes.', upTo: 'turn_1' })
+  t.strictSame(await systemOf([summary]), ['\nSuffix.', summary.content], 'a summary is a record, nothing to add to')
   const silent = await bench({ systemSuffix: '' })
   const { seen } = await play(silent, [{ text: 'ok' }])
   t.strictSame(
