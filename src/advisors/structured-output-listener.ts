@@ -2,8 +2,9 @@ import type { AssistantMessage, Delta } from '../core/chat.ts'
 import type { Emit, Turn } from '../core/turn.ts'
 
 /**
- * What a client hears of one attempt before it is judged: its reasoning. Where no tool is the gateway's, the first call
- * shows that the answer will not be judged, and from then on all is heard as it comes: arguments go on streaming.
+ * What a client hears of one attempt before it is judged: its reasoning. Where the gateway runs no tool by itself, the
+ * first call shows that the answer will not be judged, and from then on all is heard as it comes: arguments go on
+ * streaming.
  */
 export class Listener {
   /** The turn as the attempt is to see it. */
@@ -14,8 +15,8 @@ export class Listener {
   #hasReasoned = false
 
   constructor(turn: Turn) {
-    const { emit, prompt } = turn
-    this.#isOneRound = !prompt.tools.values().some(tool => tool.run !== undefined)
+    const { emit, prompt, policy } = turn
+    this.#isOneRound = policy.toolExecution === 'manual' || !prompt.tools.values().some(tool => tool.run !== undefined)
     this.turn = emit === undefined ? turn : { ...turn, ...this.#between(turn, emit) }
   }
 

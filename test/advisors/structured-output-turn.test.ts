@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { retry } from '../../src/advisors/retry.ts'
 import { structuredOutput } from '../../src/advisors/structured-output.ts'
 import { toolLoop } from '../../src/advisors/tool-loop.ts'
@@ -162,11 +162,16 @@ t.test(
   }
 )
 
-t.test('the first call of the client’s own tool is heard at once where no tool is the gateway’s', async t => {
+t.test('the first call is heard at once where the gateway runs no tool by itself', async t => {
+  await callIsHeard(t, { open_page: undefined })
+  await callIsHeard(t, { open_page: stockLevel }, { policy: { ...aPolicy, toolExecution: 'manual' } })
+})
+
+async function callIsHeard(t: Test, tools: NonNullable<Asked['tools']>, changes: Partial<Turn> = {}) {
   const { emit, heard } = listener()
   const advisor = structuredOutput({ judge: outputJudge, modeOf: () => 'native' })
-  const turn = aTurn({ emit })
-  const prompt = { ...turn.prompt, tools: toolbox({ open_page: undefined }), params: { response_format: ofSchema({}) } }
+  const turn = aTurn({ emit, ...changes })
+  const prompt = { ...turn.prompt, tools: toolbox(tools), params: { response_format: ofSchema({}) } }
   const message = { role: 'assistant', id: 'm', content: 'Look', calls: [{ ...call('p'), name: 'open_page' }] } as const
   await advisor.advise({ ...turn, prompt }, async asked => {
     await asked.emit?.({ type: 'text', text: 'Look' })
@@ -178,7 +183,7 @@ t.test('the first call of the client’s own tool is heard at once where no tool
     return { message, messages: [message], finish: 'stop', offered: prompt.tools }
   })
   t.equal(heard.length, 3, 'and nothing twice')
-})
+}
 
 t.test('log probabilities of the answer are there in a stream too', async t => {
   const { emit, heard } = listener()
