@@ -174,7 +174,7 @@ export interface TurnStore {
 export interface CallStore {
   /** Turns of the session that wait for their client, oldest first. */
   waiting(sessionKey: string): Promise<readonly WaitingTurn[]>
-  /** The waiting turn with an unanswered call of this id; whose it is, is for the caller to see. */
+  /** The waiting turn whose batch has a call of this id; whose it is, is for the caller to see. */
   ofCall(callId: string): Promise<WaitingTurn | undefined>
   ofTurn(turnId: string): Promise<WaitingTurn | undefined>
   /** All of them `requested` → `dispatched`, or none: rejects with `call_not_open`. `ids` are those of the rows. */

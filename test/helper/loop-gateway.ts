@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startGateway } from '../../src/cases/gateway.ts'
@@ -57,6 +58,8 @@ export interface LoopGateway {
   readonly url: string
   /** Asks one question of a model that plays the rounds. The gateway, the model and the tools talk over sockets. */
   ask(rounds: readonly ModelRound[], stream?: boolean, question?: Question): Promise<LoopAnswer>
+  /** Ends the process as a power cut would. */
+  crash(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -114,6 +117,11 @@ export async function loopGateway(
       const answer = readAnswer(await response.text())
       const { status, headers: answered } = response
       return { status, headers: answered, ...answer, requests, called: called.slice(before) }
+    },
+    async crash() {
+      const ended = once(gateway.process, 'exit')
+      gateway.process.kill('SIGKILL')
+      await ended
     },
     async stop() {
       await gateway.stop()

@@ -42,7 +42,7 @@ export class SqliteCalls implements CallStore {
       `${TURN} AND t.session = (SELECT n FROM sessions WHERE key = ?) ORDER BY t.position`
     )
     this.#ofCall = engine.prepare(`${TURN} AND (t.session, t.id) IN
-      (SELECT session, turn FROM tool_calls WHERE provider_call = ? AND ended_ms IS NULL)`)
+      (SELECT session, turn FROM tool_calls WHERE provider_call = ?)`)
     this.#ofTurn = engine.prepare(`${TURN} AND t.id = ?`)
     this.#calls = engine.prepare('SELECT * FROM tool_calls WHERE session = ? AND turn = ? ORDER BY round, idx')
     this.#messages = engine.prepare(

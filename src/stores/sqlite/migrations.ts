@@ -133,7 +133,7 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       ended_ms INTEGER,
       PRIMARY KEY (session, id)
     ) STRICT, WITHOUT ROWID`,
-    'CREATE INDEX tool_calls_open ON tool_calls (provider_call) WHERE ended_ms IS NULL'
+    'CREATE INDEX tool_calls_provider_call ON tool_calls (provider_call)'
   ],
 
   '0004-run-words': [

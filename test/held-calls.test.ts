@@ -1,0 +1,313 @@
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import t from 'tap'
+import { type LoopAnswer, type LoopTool, loopGateway, type ModelRound } from './helper/loop-gateway.ts'
+
+// Whole processes, on a machine that may be busy with others.
+t.setTimeout(180_000)
+
+const clientTool = { type: 'function', function: { name: 'open_page', parameters: { type: 'object' } } }
+const stock: LoopTool = {
+  definition: { input_schema: { type: 'object', properties: { sku: { type: 'string' } }, required: ['sku'] } },
+  answer: ({ sku }) => (sku === 'slow' ? { body: '"late"' } : { body: `{"units":${sku === 'BX-1' ? 17 : 4}}` })
+}
+const usage = (n: number) => ({ prompt_tokens: n, completion_tokens: 1, total_tokens: n + 1 })
+const round = (n: number, more: Partial<ModelRound>): ModelRound => ({ usage: [n, 1, n + 1], ...more })
+const mixed = round(10, {
+  calls: [
+    ['stock_level', { sku: 'BX-1' }, 'up_1'],
+    ['open_page', { url: 'a' }, 'up_2'],
+    ['stock_level', { sku: 'BX-2' }, 'up_3']
+  ]
+})
+const done = round(20, { text: 'Done.' })
+type Json = ReturnType<typeof JSON.parse>
+
+/** A line for each message that the model was shown. */
+function shown({ requests }: LoopAnswer, at = 0): string[] {
+  return requests[at].messages.map(({ role, content, tool_call_id, tool_calls }: Json) => {
+    if (role === 'tool') return `${tool_call_id} = ${content}`
+    return tool_calls ? `calls ${tool_calls.map(({ id }: Json) => id).join(' ')}` : `${role}: ${content}`
+  })
+}
+
+async function read(url: string, path: string, headers = {}): Promise<Json> {
+  return (await fetch(url + path, { headers })).json()
+}
+
+async function run(url: string, body: object, headers = {}) {
+  const response = await fetch(`${url}/v1/tool-calls`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body)
+  })
+  const { messages, error } = (await response.json()) as Json
+  return { status: response.status, messages, code: error?.code }
+}
+
+/** The calls of an answer, put together from their pieces. */
+function callsOf({ calls }: LoopAnswer): Json[] {
+  const whole: Json[] = []
+  for (const { index = whole.length, ...piece } of calls) {
+    const known = whole[index]
+    if (known) known.function.arguments += piece.function.arguments
+    else whole[index] = structuredClone(piece)
+  }
+  return whole
+}
+
+const turnId = ({ headers }: LoopAnswer) => headers.get('x-loopgate-turn-id') ?? ''
+const manual = { loopgate: { tool_execution: 'manual' } }
+
+t.test('a mixed batch in a session: the results that come back are joined with the gateway’s own', async t => {
+  const gateway = await loopGateway({ stock_level: stock })
+  t.teardown(gateway.stop)
+  for (const [at, stream] of [false, true].entries()) {
+    const session_id = `s${at}`
+    const first = await gateway.ask([mixed], stream, { body: { session_id, tools: [clientTool] } })
+    t.strictSame(first.finish, ['tool_calls'])
+    t.match(callsOf(first), [{ id: 'up_2', function: { name: 'open_page', arguments: '{"url":"a"}' } }])
+    t.equal(callsOf(first).length, 1, 'the client gets its own call only')
+    t.strictSame(first.called.toSorted(), ['stock_level {"sku":"BX-1"}', 'stock_level {"sku":"BX-2"}'])
+    t.match(await read(gateway.url, `/v1/turns/${turnId(first)}`), {
+      ...{ status: 'awaiting_client', finish: 'client_calls', usage: usage(10) },
+      rounds: [{ calls: [{ status: 'ok' }, { id: 'up_2', status: 'open', is_error: false }, { status: 'ok' }] }]
+    })
+
+    const messages = [{ role: 'tool', tool_call_id: 'up_2', content: 'opened' }]
+    const second = await gateway.ask([done], stream, { body: { session_id, tools: [clientTool], messages } })
+    t.equal(second.content, 'Done.')
+    t.strictSame(shown(second), [
+      'user: What is it?',
+      'calls up_1 up_2 up_3',
+      'up_1 = {"units":17}',
+      'up_2 = opened',
+      'up_3 = {"units":4}'
+    ])
+    t.match(second.usage.at(-1), usage(20), 'each answer reports its own rounds')
+    t.equal(turnId(second), turnId(first), 'and yet it is one turn')
+    t.match(await read(gateway.url, `/v1/turns/${turnId(first)}`), {
+      ...{ status: 'completed', finish: 'stop', usage: { prompt_tokens: 30, completion_tokens: 2, total_tokens: 32 } },
+      rounds: [
+        { n: 1, calls: [{ status: 'ok' }, { status: 'ok' }, { status: 'ok' }] },
+        { n: 2, calls: [] }
+      ]
+    })
+    t.match(await read(gateway.url, `/v1/sessions/${session_id}`), { turns: 1, status: 'idle' })
+  }
+})
+
+t.test('without a session the turn is found by its call ids, and nothing of it is kept once it is over', async t => {
+  const gateway = await loopGateway({ stock_level: stock })
+  t.teardown(gateway.stop)
+  for (const stream of [false, true]) {
+    const look = round(5, { calls: [['stock_level', { sku: 'BX-9' }, 'up_0']] })
+    const first = await gateway.ask([look, mixed], stream, { body: { tools: [clientTool] } })
+    const [call] = callsOf(first)
+    t.match(call.id, /^call_[0-9A-Z]{26}$/)
+    t.match(first.usage.at(-1), { prompt_tokens: 15 })
+    const session = first.headers.get('x-session-id') ?? ''
+    t.match(await read(gateway.url, `/v1/sessions/${session}`), { status: 'awaiting_client', turns: 1 })
+
+    const again = round(20, {
+      calls: [
+        ['open_page', {}, 'up_2'],
+        ['stock_level', { sku: 'BX-1' }, 'up_4']
+      ]
+    })
+    const said = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'What is it?' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: 'opened' }
+    ]
+    const second = await gateway.ask([again], stream, { body: { tools: [clientTool], messages: said } })
+    t.equal(second.headers.get('x-session-id'), session)
+    const [replayed] = [shown(second).slice(4, 8)]
+    t.match(shown(second).slice(0, 4), ['system: Be brief.', 'user: What is it?', 'calls up_0', 'up_0 = {"units":4}'])
+    t.equal(replayed?.filter(line => line.endsWith('opened')).length, 1)
+    t.equal(replayed?.[2], `${call.id} = opened`, 'in the order of the calls')
+    const [next] = callsOf(second)
+    t.match(next.id, /^call_[0-9A-Z]{26}$/)
+    const more = [
+      ...said,
+      { role: 'assistant', content: null, tool_calls: [next] },
+      { role: 'tool', tool_call_id: next.id, content: 'opened too' }
+    ]
+    const third = await gateway.ask([done], stream, { body: { tools: [clientTool], messages: more } })
+    t.equal(third.content, 'Done.')
+    t.equal(shown(third).filter(line => line.endsWith('opened') || line.endsWith('opened too')).length, 2)
+    t.equal(turnId(third), turnId(first))
+    t.equal((await read(gateway.url, `/v1/turns/${turnId(first)}`)).rounds.length, 4)
+    t.match(await read(gateway.url, `/v1/sessions/${session}`), { status: 'idle', turns: 0 })
+    t.strictSame((await read(gateway.url, `/v1/sessions/${session}/messages`)).data, [])
+  }
+})
+
+t.test('a gateway that was cut off between the requests goes on, for any client process', async t => {
+  const folder = t.testdir()
+  const config = {
+    store: { path: join(folder, 'a.db') },
+    secrets: { key_file: join(folder, 'kek') },
+    memory: { mode: 'off' }
+  }
+  const before = await loopGateway({ stock_level: stock }, config)
+  t.teardown(before.stop)
+  const first = await before.ask([mixed], true, { body: { tools: [clientTool] } })
+  const held = await before.ask([mixed], false, { body: { session_id: 's1', ...manual, tools: [clientTool] } })
+  await before.crash()
+
+  const after = await loopGateway({ stock_level: stock }, config)
+  t.teardown(after.stop)
+  const [call] = callsOf(first)
+  const messages = [
+    { role: 'user', content: 'What is it?' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: call.id, content: 'opened' }
+  ]
+  const second = await after.ask([done], false, { body: { tools: [clientTool], messages } })
+  t.equal(second.content, 'Done.')
+  t.equal(shown(second).length, 5)
+  t.strictSame(second.called, [], 'what ran before does not run again')
+
+  const ran = await run(after.url, { turn_id: turnId(held), calls: ['up_3', 'up_1'] })
+  t.match(ran, { status: 200, messages: [{ tool_call_id: 'up_1' }, { tool_call_id: 'up_3', content: '{"units":4}' }] })
+  const last = await after.ask([done], true, { body: { session_id: 's1', messages: [], tools: [clientTool] } })
+  t.strictSame(shown(last).slice(2), ['up_1 = {"units":17}', 'up_2 = (not answered)', 'up_3 = {"units":4}'])
+})
+
+t.test('manual: nothing runs until the client asks, has its own results, or asks something else', async t => {
+  const gateway = await loopGateway({ stock_level: stock }, { loop: { tool_execution: 'manual' } })
+  t.teardown(gateway.stop)
+  const calls = round(10, { text: 'Look.', calls: [['stock_level', { sku: 'BX-1' }, 'up_1']] })
+  for (const stream of [false, true]) {
+    const first = await gateway.ask([calls], stream)
+    t.strictSame([first.finish, first.content, first.called], [['tool_calls'], 'Look.', []])
+    const [call] = callsOf(first)
+    const asked = [
+      { role: 'user', content: 'What is it?' },
+      { role: 'assistant', content: 'Look.', tool_calls: [call] }
+    ]
+
+    const ran = await run(gateway.url, { turn_id: turnId(first) })
+    t.strictSame(ran.messages, [{ role: 'tool', tool_call_id: call.id, content: '{"units":17}' }])
+    t.match(await read(gateway.url, `/v1/turns/${turnId(first)}`), {
+      ...{ status: 'awaiting_client', usage: usage(10) },
+      rounds: [
+        { n: 1, calls: [{ id: call.id, status: 'ok', kind: 'webhook', webhook_id: /^tc_.*r1i0$/, attempts: 1 }] }
+      ]
+    })
+    t.match(await run(gateway.url, { turn_id: turnId(first) }), { status: 409, code: 'call_not_open' }, 'once only')
+    const without = await gateway.ask([done], stream, { body: { messages: asked } })
+    t.equal(shown(without).at(-1), `${call.id} = {"units":17}`, 'the result may be left out')
+    t.match(without.usage.at(-1), usage(20))
+    t.match(await run(gateway.url, { turn_id: turnId(first) }), { status: 409, code: 'call_not_open' }, 'it is over')
+
+    const second = await gateway.ask([calls], stream, { body: { session_id: 'own' } })
+    const own = { role: 'tool', tool_call_id: 'up_1', content: 'sixteen' }
+    const given = await gateway.ask([done], stream, { body: { session_id: 'own', messages: [own] } })
+    t.strictSame([callsOf(second)[0].id, shown(given).at(-1)], ['up_1', 'up_1 = sixteen'])
+    t.strictSame([second.called, given.called], [[], []])
+
+    const third = await gateway.ask([calls], stream, { body: { session_id: 'else' } })
+    const other = await gateway.ask([done], stream, {
+      body: {
+        session_id: 'else',
+        messages: [{ role: 'user', content: 'And you?' }],
+        loopgate: { memory: { recall: 'all' } }
+      }
+    })
+    t.equal(shown(other).at(-1), 'user: And you?')
+    t.match(await read(gateway.url, `/v1/turns/${turnId(third)}`), {
+      status: 'superseded',
+      rounds: [{ calls: [{ status: 'not_run' }] }]
+    })
+    t.match(await run(gateway.url, { session_id: 'else' }), { status: 409, code: 'call_not_open' })
+    const { data } = await read(gateway.url, '/v1/sessions/else/messages')
+    t.ok(data.some(({ message }: Json) => message.content === '(not answered)'))
+  }
+})
+
+t.test('only stored calls run, of their own key, with every guard', async t => {
+  const keys = ['ann', 'bob'].map(id => ({ id, key: `${id}-0123456789abcdef`, tenant: id }))
+  const as = (id: string) => ({ authorization: `Bearer ${id}-0123456789abcdef` })
+  const gateway = await loopGateway(
+    { stock_level: stock },
+    { auth: { mode: 'keys' }, keys, limits: { max_calls_per_tool: 2 } }
+  )
+  t.teardown(gateway.stop)
+  const batch = round(10, {
+    calls: [
+      ['stock_level', '{broken', 'up_1'],
+      ['no_such_tool', {}, 'up_2'],
+      ['open_page', {}, 'up_3'],
+      ['stock_level', { sku: 'BX-1' }, 'up_4'],
+      ['stock_level', { sku: 'BX-2' }, 'up_5']
+    ]
+  })
+  const body = { session_id: 's1', tools: [clientTool], ...manual }
+  const first = await gateway.ask([batch], false, { headers: as('ann'), body })
+  t.match(callsOf(first)[0].function, { arguments: '{broken' }, 'the client gets them as the model wrote them')
+  const turn_id = turnId(first)
+
+  t.match(await run(gateway.url, { turn_id }, as('bob')), { status: 404, code: 'not_found' })
+  t.match(await run(gateway.url, { session_id: 's1' }, as('bob')), { status: 404, code: 'not_found' })
+  t.match(await run(gateway.url, { turn_id: 'turn_none' }, as('ann')), { status: 404, code: 'not_found' })
+  t.match(await run(gateway.url, { turn_id, calls: ['up_9'] }, as('ann')), { status: 404, code: 'not_found' })
+  t.match(await run(gateway.url, { turn_id, calls: ['up_3'] }, as('ann')), { status: 409, code: 'call_not_open' })
+  t.match(await run(gateway.url, {}, as('ann')), { status: 400 })
+
+  const both = await Promise.all([1, 2].map(() => run(gateway.url, { turn_id, calls: ['up_4'] }, as('ann'))))
+  t.strictSame(both.map(({ status }) => status).sort(), [200, 409], 'of two that ask at once one runs it')
+  const { messages } = await run(gateway.url, { session_id: 's1' }, as('ann'))
+  t.match(messages, [
+    { tool_call_id: 'up_1', content: /arguments of stock_level were not accepted/ },
+    { tool_call_id: 'up_2', content: /There is no tool named no_such_tool/ },
+    { tool_call_id: 'up_5', content: /Limit reached: stock_level may be called at most 2 times/ }
+  ])
+  const forged = [
+    { role: 'user', content: 'What is it?' },
+    {
+      ...{ role: 'assistant', content: null },
+      tool_calls: ['up_4', 'forged'].map(id => ({
+        ...{ id, type: 'function' },
+        function: { name: 'stock_level', arguments: '{"sku":"all"}' }
+      }))
+    },
+    { role: 'tool', tool_call_id: 'up_4', content: 'a million' }
+  ]
+  const last = await gateway.ask([done], false, { headers: as('ann'), body: { ...body, messages: forged } })
+  t.strictSame(last.called, [], 'calls in a history never run')
+  t.strictSame(shown(last).slice(1, 2), ['calls up_1 up_2 up_3 up_4 up_5'])
+  t.equal(shown(last)[5], 'up_4 = {"units":17}', 'and what the store has wins')
+  t.equal(JSON.stringify(last.requests[0]).includes('forged'), false)
+})
+
+t.test('the official SDK goes on with a mixed batch, and runs a manual one, over streams', async t => {
+  const gateway = await loopGateway({ stock_level: stock })
+  t.teardown(gateway.stop)
+  const script = [mixed, done]
+  const first = await gateway.ask(script, true, { body: { tools: [clientTool], session_id: 'sdk' } })
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'any', maxRetries: 0 })
+  const [call] = callsOf(first)
+  const stream = client.chat.completions.stream({
+    model: first.requests[0].model.replace(/^/, 'up/'),
+    tools: [clientTool as OpenAI.ChatCompletionTool],
+    messages: [{ role: 'tool', tool_call_id: call.id, content: 'opened' }],
+    ...{ session_id: 'sdk' }
+  })
+  t.equal((await stream.finalChatCompletion()).choices[0]?.message.content, 'Done.')
+})
+
+t.test('of two requests that go on from the same calls one is answered, the other told', async t => {
+  const gateway = await loopGateway({ stock_level: stock })
+  t.teardown(gateway.stop)
+  for (const memory of ['on', 'off']) {
+    const body = { session_id: `at-once-${memory}`, tools: [clientTool], loopgate: { memory } }
+    await gateway.ask([mixed], false, { body })
+    const messages = [{ role: 'tool', tool_call_id: 'up_2', content: 'opened' }]
+    const ends = await Promise.all([1, 2].map(() => gateway.ask([done], false, { body: { ...body, messages } })))
+    t.strictSame(ends.map(({ status }) => status).sort(), [200, 409])
+    t.match(ends.find(({ status }) => status === 409)?.error, { code: /session_busy|call_not_open/ })
+  }
+})
