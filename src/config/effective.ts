@@ -25,6 +25,8 @@ function isSecret(path: readonly string[]): boolean {
   // What a tool's schema calls its properties is no secret of ours.
   if (path.includes('input_schema') || path.includes('output_schema')) return false
   const key = path.at(-1) ?? ''
+  // A plugin may call its secrets anything that sounds like one.
+  if (path[0] === 'plugins' && path.includes('options') && SECRET_HEADER.test(key)) return true
   const parent = path.at(-2)
   return SECRET.test(key) || key === 'api_keys' || (parent === 'headers' && SECRET_HEADER.test(key))
 }

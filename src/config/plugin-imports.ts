@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module'
 
 /** What a plugin may import wherever it lies: the gateway that runs it, and the zod of that gateway. */
 const OURS = new Map([
-  ['loopgate', new URL('../index.ts', import.meta.url).href],
+  ['loopgate', import.meta.resolve('loopgate')],
   ['zod', import.meta.resolve('zod')]
 ])
 

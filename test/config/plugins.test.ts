@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { check } from '../../src/cli/check.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
+import { effectiveYaml } from '../../src/config/effective.ts'
 import { type LoadedPlugins, loadPlugins } from '../../src/config/load-plugins.ts'
 import { readConfig } from '../../src/config/read.ts'
 
@@ -185,4 +188,29 @@ t.test('no code is run of a configuration that is wrong otherwise', async t => {
   const files = { 'a.ts': `globalThis.ran = true\n${advisor('a')}` }
   t.equal((await errors(t, files, 'plugins: [a.ts]\ncolour: blue')).length, 1)
   t.notOk('ran' in globalThis)
+})
+
+t.test('both check and serve tell what is wrong with plugins, and end with 1', async t => {
+  const folder = folderOf(t, { 'a.ts': advisor('a', "['call']") })
+  const file = join(folder, 'gateway.yaml')
+  writeFileSync(file, 'plugins: [a.ts]\nchain: { turn: [a] }')
+  let said = ''
+  t.equal(await check(['--config', file], { out: () => {}, err: text => (said += text) }), 1)
+  t.match(said, `${file}:2 chain.turn[0]: a belongs under call`)
+  const served = spawnSync(process.execPath, ['src/cli.ts', 'serve', '--config', file], { encoding: 'utf8' })
+  t.equal(served.status, 1)
+  t.equal(served.stderr, said)
+
+  writeFileSync(file, 'plugins: [a.ts]\nchain: { call: [a, meter] }')
+  t.equal(await check(['--config', file], { out: text => (said = text), err: () => {} }), 0)
+  t.match(said, 'path: a.ts')
+})
+
+t.test('options of plugins that sound like secrets are not shown', async t => {
+  const folder = folderOf(t, {})
+  const options = '{ api_key: hunter2, deep: { session_token: hunter2 }, as: blue }'
+  writeFileSync(join(folder, 'gateway.yaml'), `plugins: [{ path: a.ts, options: ${options} }]`)
+  const shown = effectiveYaml(readConfig({ cwd: folder, env: {} }).config)
+  t.notMatch(shown, /hunter2/)
+  t.match(shown, 'as: blue')
 })
