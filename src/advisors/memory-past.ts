@@ -1,4 +1,4 @@
-import type { Message } from '../core/chat.ts'
+import type { AssistantMessage, Message, Part } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
 import type { SessionStore, StoredTurn, TurnStatus } from '../stores/contracts.ts'
 import { whole } from './memory-whole.ts'
@@ -29,7 +29,10 @@ export async function pastTurns(
   const part = recall === 'all' ? 'all' : 'ends'
   const turns = await store.turns(sessionKey, RECALLED[recall], limit, part, 'summary')
   return {
-    ended: turns.filter(({ id }) => id !== except).map(each => ({ id: each.id, messages: shown(each, recall) })),
+    ended: turns
+      .filter(({ id }) => id !== except)
+      .map(each => ({ id: each.id, messages: withoutBlankEnd(shown(each, recall)) }))
+      .filter(({ messages }) => messages.length > 0),
     isAll: turns.length < limit
   }
 }
@@ -38,6 +41,26 @@ export async function pastTurns(
 function shown({ status, answerId, messages }: StoredTurn, recall: MemoryPolicy['recall']): readonly Message[] {
   if (recall === 'answers') return messages.flatMap(message => end(message, message.id === answerId))
   return whole(status === 'limited' ? messages.filter(({ id }) => id !== answerId) : messages)
+}
+
+/**
+ * Some providers take no message without content, so an answer that was none is not shown; and since others take no two
+ * questions in a row, neither is a question to which nothing else came.
+ */
+function withoutBlankEnd(messages: readonly Message[]): readonly Message[] {
+  const last = messages.at(-1)
+  if (last?.role === 'assistant' && !isBlank(last)) return messages
+  const rest = last?.role === 'assistant' ? messages.slice(0, -1) : messages
+  return rest.some(({ role }) => role !== 'user') ? rest : []
+}
+
+function isBlank({ content, calls, refusal }: AssistantMessage): boolean {
+  const isEmpty = typeof content === 'string' ? content.trim() === '' : content.every(isBlankPart)
+  return isEmpty && calls.length === 0 && !refusal
+}
+
+function isBlankPart(part: Part): boolean {
+  return part.type === 'text' && part.text.trim() === ''
 }
 
 function end(message: Message, isAnswer: boolean): readonly Message[] {
