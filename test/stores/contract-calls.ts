@@ -10,16 +10,18 @@ const aHeldCall = (turn: string, index: number): HeldCall => ({
   ...{ toolVersion: 3, runner: 'gateway', effect: 'read', arguments: '{"n":1}', state: 'requested' }
 })
 
+/** Three calls of a turn, the last of them the client's own. */
+export const aHeldBatch = (turn: string, changes: Partial<HeldBatch> = {}): HeldBatch => ({
+  calls: [aHeldCall(turn, 0), aHeldCall(turn, 1), { ...aHeldCall(turn, 2), runner: 'client' }],
+  request: { limits: { maxCalls: 9 } as Limits, context: { a: 1 } },
+  isForgotten: false,
+  ...changes
+})
+
 /** What every engine must do for calls that wait for a client. */
 export async function callsContract(t: Test, opened: () => Promise<Stores>): Promise<void> {
-  const held = (turn: string, changes: Partial<HeldBatch> = {}): HeldBatch => ({
-    calls: [aHeldCall(turn, 0), aHeldCall(turn, 1), { ...aHeldCall(turn, 2), runner: 'client' }],
-    request: { limits: { maxCalls: 9 } as Limits, context: { a: 1 } },
-    isForgotten: false,
-    ...changes
-  })
   const waiting = (id: string, changes: Partial<StoredTurn> = {}) =>
-    aStoredTurn(id, { status: 'awaiting_client', held: held(id), ...changes })
+    aStoredTurn(id, { status: 'awaiting_client', held: aHeldBatch(id), ...changes })
   const result = (n: number): ToolMessage => ({
     role: 'tool',
     id: `r${n}`,
@@ -72,7 +74,11 @@ export async function callsContract(t: Test, opened: () => Promise<Stores>): Pro
     t.equal(await calls.ofCall('call_turn_1_0'), undefined)
     t.equal((await sessions.get('k'))?.turns, 1)
 
-    await sessions.append(aSession('k'), owner, waiting('turn_2', { held: held('turn_2', { isForgotten: true }) }))
+    await sessions.append(
+      aSession('k'),
+      owner,
+      waiting('turn_2', { held: aHeldBatch('turn_2', { isForgotten: true }) })
+    )
     const turn = (await calls.ofTurn('turn_2')) as WaitingTurn
     t.equal(turn.held?.isForgotten, true)
     await calls.forget(turn)
@@ -90,7 +96,7 @@ export async function callsContract(t: Test, opened: () => Promise<Stores>): Pro
     const { sessions } = await opened()
     await sessions.append(aSession('k'), owner, waiting('turn_1'))
     const next = (answerId: string) =>
-      waiting('turn_1', { answerId, replaces: 'turn_1', answers: 'turn_1_a', held: held('turn_1') })
+      waiting('turn_1', { answerId, replaces: 'turn_1', answers: 'turn_1_a', held: aHeldBatch('turn_1') })
     await sessions.append(aSession('k'), owner, next('turn_1_b'))
     await t.rejects(sessions.append(aSession('k'), owner, next('turn_1_c')), { code: 'session_busy' })
   })

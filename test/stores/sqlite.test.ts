@@ -10,6 +10,7 @@ import { openSqlite } from '../../src/stores/sqlite/open.ts'
 import { sweeper } from '../../src/stores/sweeper.ts'
 import { silent } from '../helper/turn.ts'
 import { aSession, aStoredTurn, owner, storeContract } from './contract.ts'
+import { aHeldBatch } from './contract-calls.ts'
 
 async function opened(t: Test, path: string) {
   const stores = await openSqlite({ path, synchronous: 'normal' })
@@ -200,4 +201,24 @@ t.test('the sweeper deletes by age, and stops', async t => {
   eager.stop()
   const swept = await stores.sessions.get('k')
   t.equal(swept, undefined)
+})
+
+t.test('a call that ran when the process ended is unknown, or open again where that does no harm', async t => {
+  const path = join(t.testdir(), 'a.db')
+  const first = await openSqlite({ path, synchronous: 'full' })
+  const held = {
+    ...aHeldBatch('turn_1'),
+    calls: aHeldBatch('turn_1').calls.map((call, at) => (at === 0 ? { ...call, effect: 'write' as const } : call))
+  }
+  await first.sessions.append(aSession('k'), owner, aStoredTurn('turn_1', { status: 'awaiting_client', held }))
+  const turn = await first.calls.ofTurn('turn_1')
+  if (!turn) throw new Error('it waits')
+  await first.calls.claim(
+    turn,
+    held.calls.slice(0, 2).map(({ id }) => id)
+  )
+  await first.close()
+  const { calls } = await opened(t, path)
+  const states = (await calls.ofTurn('turn_1'))?.held?.calls.map(({ state }) => state)
+  t.strictSame(states, ['unknown', 'requested', 'requested'])
 })
