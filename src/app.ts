@@ -41,7 +41,8 @@ import { toolBody, toolDefaults } from './tools/definition.ts'
 import { validArguments } from './tools/guards/arguments.ts'
 import { limits } from './tools/guards/limits.ts'
 import { type OwnedToolFinder, toolFinder } from './tools/index/finder.ts'
-import { joinedTools } from './tools/joined-tools.ts'
+import { type JoinedTools, joinedTools } from './tools/joined-tools.ts'
+import { joinedViews } from './tools/joined-views.ts'
 import { outputJudge } from './tools/output-judge.ts'
 import { version } from './version.ts'
 
@@ -85,7 +86,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   metrics.modelNames(models.list().map(({ id }) => id))
   const finder = finderFor(config, metrics, built)
   const known = await catalogFor(config, { stores, egress, log, metrics, built })
-  const attachable = built ? joinedTools(known, built) : known
+  const attachable: JoinedTools = built ? joinedTools(known, built) : known
   const guards = [...(built?.guards ?? []), limits, validArguments]
   const added = [...buildRemotes(config, { egress, shapes: chatShapes }), ...(built?.advisors ?? [])]
   const parts = { models, sessions: stores.sessions, finder, guards, added, loop: built?.loop }
@@ -104,7 +105,8 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   await gateway.register(openaiChat, { ...services, chat, allowScript, compactions })
   await gateway.register(toolCalls, { ...services, run: buildHeldRunner(config, parts) })
   await gateway.register(modelsRoutes, { models })
-  await gateway.register(tools, { catalog: known, registration: toolBody })
+  const shown = attachable === known ? known : joinedViews(known, attachable)
+  await gateway.register(tools, { catalog: shown, registration: toolBody })
   await gateway.register(toolSearchRoute, {
     finder,
     catalog: attachable,

@@ -8,7 +8,10 @@ import type { Catalog } from '../tools/catalog.ts'
 import { errorAnswers } from './error-schema.ts'
 
 export interface ToolsOptions {
-  readonly catalog: Pick<Catalog, 'list' | 'get' | 'register' | 'replace'>
+  readonly catalog: Pick<Catalog, 'list' | 'get' | 'register' | 'replace'> & {
+    /** Awaited before tools are read, where some come from elsewhere. Never rejects. */
+    refresh?(principal: Principal): Promise<void>
+  }
   /** `toolBody` of tools/definition.ts: the form of a registration, for the API description. */
   readonly registration: z.ZodType
 }
@@ -19,9 +22,9 @@ const tool = z
   .looseObject({
     name: z.string(),
     version: z.int(),
-    kind: z.literal('webhook'),
+    kind: z.enum(['webhook', 'builtin']).describe('builtin: run by the gateway itself, as tools of plugins are.'),
     state: z.enum(['active', 'pending_verification', 'retired', 'disabled']),
-    source: z.enum(['file', 'api']),
+    source: z.enum(['file', 'api', 'plugin']),
     created_at: z.string(),
     description: z.string().optional(),
     input_schema: z.record(z.string(), z.unknown()),
@@ -84,6 +87,7 @@ export async function tools(app: FastifyInstance, { catalog, registration }: Too
       }
     },
     async request => {
+      await catalog.refresh?.(principalOf(request))
       const { data, nextCursor } = catalog.list(principalOf(request), request.query)
       return { data: data.map(view => ({ ...view })), next_cursor: nextCursor ?? null }
     }
@@ -95,7 +99,10 @@ export async function tools(app: FastifyInstance, { catalog, registration }: Too
       config: { auth: 'key' },
       schema: { tags: ['tools'], summary: 'One tool', params, response: { 200: tool, ...errorAnswers } }
     },
-    async request => ({ ...catalog.get(principalOf(request), request.params.name) })
+    async request => {
+      await catalog.refresh?.(principalOf(request))
+      return { ...catalog.get(principalOf(request), request.params.name) }
+    }
   )
 
   typed.put(

@@ -13,9 +13,10 @@ export interface SecretView {
 export interface ToolView {
   readonly name: string
   readonly version: number
-  readonly kind: 'webhook'
+  /** `builtin`: run by the gateway itself, as those of plugins are. */
+  readonly kind: 'webhook' | 'builtin'
   readonly state: ToolEntry['state']
-  readonly source: ToolEntry['source']
+  readonly source: ToolEntry['source'] | 'plugin'
   readonly created_at: string
   readonly title?: string
   readonly description?: string
