@@ -62,7 +62,7 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
         if (failure) throw failure
         const stop = breachesOf(progress.batch).find(({ action }) => action === 'stop')
         if (stop) return ended(closed(progress), speaker, stop)
-        if (theirs.size > 0) return handedOver(progress, speaker, batch)
+        if (theirs.size > 0) return handedOver(told(progress), speaker, batch)
         if (isDirect(progress.batch, reply.offered)) return returned(progress, speaker)
         progress = told(progress)
       }

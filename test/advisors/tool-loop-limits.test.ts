@@ -177,3 +177,18 @@ t.test('limit_check batch: nothing of a batch runs in which one call goes too fa
     t.equal(answer.finish, onLimit === 'stop' ? 'tool_call_limit' : 'stop')
   }
 })
+
+t.test('a limit met beside a call of the client is told of, though the turn waits', async t => {
+  const turn = aTurn({
+    policy: { ...aPolicy, limits: { ...aPolicy.limits, perTool: { a: 0 }, onLimit: 'tell_model' } }
+  })
+  const tools = toolbox({ a: async () => ({ content: '17', status: 'ok' }), theirs: undefined })
+  const model = scripted([round(call('1', 'a'), call('2', 'theirs'))])
+  const answer = await loop.advise({ ...turn, prompt: { ...turn.prompt, tools } }, model)
+  t.equal(answer.finish, 'client_calls')
+  t.match(answer.held, [{ result: { content: 'Limit reached: a may be called at most 0 times in one turn.' } }, {}])
+  t.match(
+    turn.told.filter(({ type }) => type === 'limit'),
+    [{ action: 'tell_model', hit: { tool: 'a', max: 0 } }]
+  )
+})
