@@ -64,8 +64,7 @@ async function tellRun({ stores }: Stored, { id }: WaitingTurn): Promise<void> {
 
 /** Another request has gone on from that turn meanwhile: nothing is left to be marked. */
 function orLeaveIt(error: unknown): void {
-  const isGone = error instanceof GatewayError && (error.code === 'session_busy' || error.code === 'call_not_open')
-  if (!isGone) throw error
+  if (!(error instanceof GatewayError && error.code === 'session_busy')) throw error
 }
 
 function endedWithout(turn: WaitingTurn): StoredTurn {

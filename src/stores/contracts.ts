@@ -181,7 +181,10 @@ export interface CallStore {
   claim(turn: WaitingTurn, ids: readonly string[]): Promise<void>
   /** `dispatched` → ended with a result, or without one `requested` again. Nothing is written when it was not so. */
   settle(turn: WaitingTurn, id: string, result: HeldResult | undefined): Promise<void>
-  /** Takes the turn out of the transcript, unless another answer than its own waits there meanwhile. */
+  /**
+   * Takes the turn out of the transcript. Rejects with `session_busy` when it is not there any more, or with another
+   * answer; but not when its whole session has gone.
+   */
   forget(turn: WaitingTurn): Promise<void>
 }
 

@@ -95,7 +95,9 @@ export class SqliteCalls implements CallStore {
   forget({ id, answerId, session }: WaitingTurn): Promise<void> {
     return this.#engine.write(() => {
       const n = this.#numberOf(session.key)
-      if (!this.#transcript.isWaiting(n, id, answerId)) throw notOpen()
+      // A session that was deleted meanwhile has nothing left to forget.
+      if (n === 0) return
+      if (!this.#transcript.isWaiting(n, id, answerId)) throw answeredBefore()
       this.#held.drop(n, id)
       this.#count.run(this.#transcript.take(n, id), n)
     })
@@ -144,5 +146,9 @@ function asCall(row: Record<string, unknown>): HeldCall {
 }
 
 function notOpen(): GatewayError {
-  return new GatewayError('call_not_open', 'Another request has gone on from these calls already.')
+  return new GatewayError('call_not_open', 'Another request has taken one of these calls already.')
+}
+
+function answeredBefore(): GatewayError {
+  return new GatewayError('session_busy', 'Another request of the session has gone on from these calls already.')
 }
