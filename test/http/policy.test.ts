@@ -43,6 +43,15 @@ t.test('limits of a request hold where they are tighter', async t => {
   t.strictSame(policy(exempt, { limits: { per_tool: { x_1: 1 } } }).limits.exemptTools, ['a'])
 })
 
+t.test('what a limit does and when it is checked is free to a request, whatever is configured', async t => {
+  t.match(policy({}, {}).limits, { onLimit: 'stop', limitCheck: 'call' })
+  for (const on_limit of ['stop', 'tell_model', 'force_answer'] as const) {
+    t.equal(policy({ limits: { on_limit } }, {}).limits.onLimit, on_limit)
+    t.equal(policy({ limits: { on_limit: 'tell_model' } }, { limits: { on_limit } }).limits.onLimit, on_limit)
+  }
+  t.equal(policy({ limits: { limit_check: 'batch' } }, { limits: { limit_check: 'call' } }).limits.limitCheck, 'call')
+})
+
 t.test('a limit for a tool named like what every object inherits is kept', async t => {
   for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
     const { perTool } = policy({}, { limits: { per_tool: { [name]: 2 } } }).limits
