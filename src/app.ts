@@ -72,6 +72,8 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const metrics = createMetrics()
   const allowScript = config.sim.allow_script === 'auto' ? mode.development : config.sim.allow_script
   const { models, close: closeModels } = buildModels(config, { allowScript })
+  // Without them a guard would be missing, and nobody would notice.
+  if (config.plugins.length > 0 && plugins === undefined) throw new TypeError('The plugins were not loaded.')
   const built = plugins && buildPlugins(config, plugins, { models, log })
   const stores = await openSqlite({
     path: config.store.path,

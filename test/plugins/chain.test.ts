@@ -1,4 +1,8 @@
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { buildApp } from '../../src/app.ts'
+import { modeOf } from '../../src/config/mode.ts'
+import { configSchema } from '../../src/config/schema.ts'
 import { type Asked, type PluggedGateway, pluggedGateway, type Said } from '../helper/plugged-gateway.ts'
 
 const MODES = ['call', 'stream'] as const
@@ -179,7 +183,13 @@ export default { name: 'asks', places: ['turn'], create: (options, services) => 
     if (mode === 'call') t.equal(got.headers.get('x-loopgate-model'), 'first')
     const id = got.headers.get('x-loopgate-turn-id')
     const run = await (await fetch(`${gateway.url}/v1/turns/${id}`)).json()
-    t.match(run, { usage: { total_tokens: 30 } })
+    t.match(run, {
+      usage: { total_tokens: 30 },
+      rounds: [
+        { n: 1, upstream_model: 'first' },
+        { n: 0, upstream_model: 'other' }
+      ]
+    })
     t.match(
       gateway.logged,
       gateway.logged.map(line => (line.event === 'asked' ? { plugin: 'asks', said: 'by other' } : {}))
@@ -211,4 +221,10 @@ t.test('a plugin that nothing names is not created, and the log says so', async 
       { plugin: 'idle' }
     )
   })
+})
+
+t.test('a gateway is not made without the plugins that its configuration names', async t => {
+  const config = configSchema.parse({ plugins: ['./guard.js'] })
+  const log = pino({ level: 'silent' })
+  await t.rejects(buildApp(config, { mode: modeOf(config), log, ownUrl: () => '' }), /The plugins were not loaded/)
 })
