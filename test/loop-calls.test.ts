@@ -27,6 +27,16 @@ const gateway = await loopGateway({
     definition: { context: { allow: ['customer'] } },
     answer: (_parameters, body) => ({ body: JSON.stringify(body.data.context ?? 'nothing') })
   },
+  asked: {
+    definition: {
+      context: { allow: ['customer'] },
+      augment: [
+        { name: 'thought', description: 'Why this is called', required: true },
+        { name: 'mood', forward: true }
+      ]
+    },
+    answer: (parameters, body) => ({ body: JSON.stringify([parameters, body.data.context]) })
+  },
   strict: {
     definition: {
       input_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
@@ -86,6 +96,15 @@ t.test('a tool that needs the context of the request gets it, the one beside it 
   const body = { loopgate: { context: { customer: 'c-17', secret: 'no' } } }
   for (const answer of await both([{ calls }, { text: 'ok' }], { body })) {
     t.strictSame(results(answer), ['c1: {"of":"a","x":1}', 'c2: {"customer":"c-17"}'])
+  }
+})
+
+t.test('a tool that is asked more of gets the context it is granted, and of the rest what is forwarded', async t => {
+  const calls: ModelCall[] = [['asked', { sku: 'x', thought: 'hm', mood: 'good' }, 'c1']]
+  const body = { loopgate: { context: { customer: 'c-17' } } }
+  for (const answer of await both([{ calls }, { text: 'ok' }], { body })) {
+    t.strictSame(results(answer), ['c1: [{"sku":"x","mood":"good"},{"customer":"c-17"}]'])
+    t.strictSame(answer.loopgate.round_list[0].calls[0].augmented, { thought: 'hm', mood: 'good' })
   }
 })
 
