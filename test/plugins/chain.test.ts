@@ -228,3 +228,18 @@ t.test('a gateway is not made without the plugins that its configuration names',
   const log = pino({ level: 'silent' })
   await t.rejects(buildApp(config, { mode: modeOf(config), log, ownUrl: () => '' }), /The plugins were not loaded/)
 })
+
+t.test('audit writes a line once a turn around the loop, and once a round inside it', async t => {
+  const files = { 't.js': tool('stock') }
+  for (const [chain, lines] of [
+    [{ turn: ['audit'] }, 1],
+    [{ turn: [], call: ['audit', 'meter'] }, 2]
+  ] as const) {
+    await inEachMode(t, { files, config: { chain }, model: calling('stock') }, async (t, gateway, mode) => {
+      const { headers } = await gateway.ask(mode)
+      const ends = gateway.logged.filter(({ event }) => event === 'turn.end')
+      t.equal(ends.length, lines)
+      t.ok(ends.every(({ turn_id }) => turn_id === headers.get('x-loopgate-turn-id')))
+    })
+  }
+})
