@@ -10,7 +10,7 @@ interface Wrong {
 }
 
 /** Names of the gateway's own that a plugin could be taken for. */
-const BUILT_IN: readonly string[] = [...OWN_NAMES, 'limits', 'arguments', 'lexical', 'regex']
+const BUILT_IN: readonly string[] = [...OWN_NAMES, 'limits', 'arguments', 'approval', 'taint', 'lexical', 'regex']
 
 /** What the configuration names that neither the gateway nor a plugin has: advisors, the loop, the index. */
 export function referenceProblems(
