@@ -25,7 +25,15 @@ export type ModelCall = readonly [tool: string, parameters?: object | string, id
 export interface LoopTool {
   /** Of its registration; a name, an endpoint and an open schema are filled in. */
   readonly definition?: object
-  answer(parameters: Json, body: Json): { readonly status?: number; readonly body?: string; readonly type?: string }
+  answer(
+    parameters: Json,
+    body: Json
+  ): {
+    readonly status?: number
+    readonly body?: string
+    readonly type?: string
+    readonly waitMs?: number
+  }
 }
 
 export interface LoopAnswer {
@@ -73,8 +81,11 @@ export async function loopGateway(
   const endpoints = await listening((path, body, response) => {
     const call = body.data.call
     called.push(`${call.tool} ${JSON.stringify(call.arguments)}`)
-    const { status = 200, body: text = '', type = 'application/json' } = tools[path]?.answer(call.arguments, body) ?? {}
-    response.writeHead(status, { 'content-type': type }).end(text)
+    const answer = tools[path]?.answer(call.arguments, body) ?? {}
+    const { status = 200, body: text = '', type = 'application/json', waitMs } = answer
+    const send = () => response.writeHead(status, { 'content-type': type }).end(text)
+    if (waitMs === undefined) send()
+    else setTimeout(send, waitMs)
   })
   const upstream = await listening((_path, body, response) => {
     const script = scripts.get(body.model)
