@@ -21,9 +21,8 @@ export function keptTurn(
     readonly answer: Answer
   }
 ): StoredTurn {
-  const before = [...past.flat(), ...request.before]
-  const asked = withFreshIds(spoken(request.own), before)
-  const added = withFreshIds(answer.messages, [...before, ...asked])
+  const asked = askedMessages(request, past, resumes !== undefined)
+  const added = underOwnIds(answer.messages)
   const messages = [...asked, ...added]
   const status = statusOf(answer.finish)
   const { held } = answer
@@ -63,9 +62,8 @@ export function failedTurn(
   }
 ): StoredTurn | undefined {
   if (resumes !== undefined && heard.length === 0) return undefined
-  const before = [...past.flat(), ...request.before]
-  const asked = withFreshIds(spoken(request.own), before)
-  const added = answered(withFreshIds(heard, [...before, ...asked]))
+  const asked = askedMessages(request, past, resumes !== undefined)
+  const added = answered(underOwnIds(heard))
   const isCancelled = [error, signal.aborted && signal.reason].some(
     each => each instanceof GatewayError && (each.code === 'client_closed' || each.code === 'turn_cancelled')
   )
@@ -83,20 +81,29 @@ function answered(messages: readonly Message[]): readonly Message[] {
   })
 }
 
-function spoken(messages: readonly Message[]): readonly Message[] {
-  return messages.filter(({ role }) => role !== 'system')
+/**
+ * An advisor may give its messages ids of its own making, and which of them the session has is not known: what is behind
+ * the window or a summary was not read. Memory holds none twice.
+ */
+function underOwnIds(messages: readonly Message[]): readonly Message[] {
+  return messages.map(message => ({ ...message, id: newId() }))
 }
 
-/** An advisor may give its messages ids of its own making; memory holds none twice. */
-function withFreshIds(messages: readonly Message[], known: readonly Message[]): readonly Message[] {
-  const taken = new Set(known.map(({ id }) => id))
-  return messages.map(message => {
-    if (!taken.has(message.id)) {
+/** What the turn had when it came to memory. Of a turn that goes on it stands there as it was stored. */
+function askedMessages(
+  { own, before }: RememberedRequest,
+  past: readonly (readonly Message[])[],
+  isStored: boolean
+): readonly Message[] {
+  const taken = new Set([...past.flat(), ...before].map(({ id }) => id))
+  return own
+    .filter(({ role }) => role !== 'system')
+    .map(message => {
+      // The edge has minted the ids of questions.
+      const isNew = (isStored || message.role === 'user') && !taken.has(message.id)
       taken.add(message.id)
-      return message
-    }
-    return { ...message, id: newId() }
-  })
+      return isNew ? message : { ...message, id: newId() }
+    })
 }
 
 function newId(): string {

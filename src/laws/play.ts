@@ -29,7 +29,7 @@ export async function play(
   mode: 'call' | 'stream'
 ): Promise<Seen> {
   const world = new World(script)
-  const sessions = new Sessions(script.past)
+  const sessions = new Sessions(script.past, script.isSummarised)
   const heard: Delta[] = []
   let settled = false
   let late = 0

@@ -31,6 +31,8 @@ export interface Script {
   readonly wantsJson: boolean
   /** Turns that the session had before. */
   readonly past: readonly StoredTurn[]
+  /** Is a summary recalled in their place? */
+  readonly isSummarised: boolean
 }
 
 export const TOOLS = ['stock_level', 'print_label', 'broken_tool'] as const
@@ -73,7 +75,8 @@ export function randomScript(random: Random): Script {
     hasTools: !random.oneIn(6),
     direct: random.oneIn(3) ? TOOLS.filter(() => !random.oneIn(3)) : [],
     wantsJson: random.oneIn(2),
-    past: randomPast(random)
+    past: randomPast(random),
+    isSummarised: random.oneIn(3)
   }
 }
 

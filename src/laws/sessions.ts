@@ -1,5 +1,5 @@
 import type { Message, Usage } from '../core/chat.ts'
-import type { SessionStore, StoredTurn } from '../stores/contracts.ts'
+import type { SessionStore, StoredSummary, StoredTurn } from '../stores/contracts.ts'
 
 type Needed = Pick<SessionStore, 'get' | 'turns' | 'summary' | 'append' | 'reveal' | 'decideSearch'>
 
@@ -8,13 +8,16 @@ export class Sessions implements Needed {
   /** What models used that an advisor asked beside its own. */
   aside: Usage | undefined
   #kept: readonly StoredTurn[]
+  readonly #summary: StoredSummary | undefined
   #revealed: readonly string[] = []
   #lastFound: readonly string[] | undefined
   #searchMode: 'on' | 'off' | undefined
 
-  /** `past`: turns that the session had before. */
-  constructor(past: readonly StoredTurn[] = []) {
+  /** `past`: turns that the session had before. `isSummarised`: they are recalled as a summary. */
+  constructor(past: readonly StoredTurn[] = [], isSummarised = false) {
     this.#kept = past
+    const last = isSummarised ? past.at(-1) : undefined
+    this.#summary = last && { text: 'Sixteen were asked for before.', upTo: last.id }
   }
 
   /** All turns as they are kept now, oldest first. */
@@ -35,12 +38,16 @@ export class Sessions implements Needed {
     ...(this.#lastFound && { lastFound: this.#lastFound })
   })
 
-  turns: Needed['turns'] = async (_, statuses, limit, part = 'all') => {
-    const found = this.#kept.filter(({ status }) => statuses.includes(status)).slice(-limit)
+  turns: Needed['turns'] = async (_, statuses, limit, part = 'all', from = 'start') => {
+    const covered = from === 'summary' ? this.#kept.findIndex(({ id }) => id === this.#summary?.upTo) : -1
+    const found = this.#kept
+      .slice(covered + 1)
+      .filter(({ status }) => statuses.includes(status))
+      .slice(-limit)
     return part === 'all' ? found : found.map(ends)
   }
 
-  summary: Needed['summary'] = async () => undefined
+  summary: Needed['summary'] = async () => this.#summary
 
   append: Needed['append'] = async (_session, _owner, turn) => {
     this.#kept = [...this.#kept.filter(({ id }) => id !== turn.id && id !== turn.replaces), turn]
