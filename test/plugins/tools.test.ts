@@ -3,6 +3,7 @@ import type { ToolCall } from '../../src/core/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { codeTool } from '../../src/plugins/code-tool.ts'
 import type { CodeTool } from '../../src/plugins/define-tool.ts'
+import { inTime } from '../../src/plugins/in-time.ts'
 import { type ListedToolsSettings, listedTools } from '../../src/plugins/listed-tools.ts'
 import { joinedTools } from '../../src/tools/joined-tools.ts'
 import { aTurn, silent, toolbox } from '../helper/turn.ts'
@@ -198,4 +199,16 @@ t.test('listed tools that break the rules of registration are left out, and the 
     { tool: 'odd' },
     { reason: /must be text/ }
   ])
+})
+
+t.test('what fails once nobody waits for it any more does no harm', async t => {
+  const failing = () => new Promise<never>((_, reject) => setImmediate(() => reject(new Error('too late'))))
+  await t.rejects(inTime(failing(), AbortSignal.abort(new Error('gone'))), { message: 'gone' })
+  const client = new AbortController()
+  const waiting = inTime(failing(), client.signal)
+  client.abort(new Error('gone'))
+  await t.rejects(waiting, { message: 'gone' })
+  // A rejection that nobody hears would end the process.
+  await new Promise(resolve => setTimeout(resolve, 5))
+  t.equal(await inTime(Promise.resolve(1), new AbortController().signal), 1)
 })
