@@ -212,3 +212,29 @@ t.test('what fails once nobody waits for it any more does no harm', async t => {
   await new Promise(resolve => setTimeout(resolve, 5))
   t.equal(await inTime(Promise.resolve(1), new AbortController().signal), 1)
 })
+
+t.test('what a tool says of itself is what turns are given', async t => {
+  const more = {
+    ...{ group: 'g', always_visible: true, sequential: true, return_direct: true },
+    annotations: { read_only: false, destructive: true, idempotent: true }
+  }
+  const { run: _, ...tool } = codeTool(code('x', () => 1, more) as CodeTool<unknown>, settings)
+  t.strictSame(tool, {
+    ...{ name: 'x', description: 'x', parameters: { type: 'object' }, kind: 'builtin' },
+    ...{ group: 'g', alwaysVisible: true, sequential: true, returnDirect: true },
+    annotations: { readOnly: false, destructive: true, idempotent: true }
+  })
+})
+
+t.test('the model is asked for what every tool is to ask for, and the tool is not told of it', async t => {
+  const input_schema = { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false }
+  const thought = { name: 'innerThought', schema: { type: 'string' }, required: true, forward: false }
+  const told = { ...thought, name: 'why', forward: true }
+  const tool = codeTool(code('x', args => args, { input_schema }) as CodeTool<unknown>, {
+    ...settings,
+    augment: [thought, told]
+  })
+  t.match(tool.parameters, { properties: { n: {}, innerThought: {}, why: {} }, required: ['innerThought', 'why'] })
+  const args = '{"n":1,"innerThought":"hm","why":"so"}'
+  t.match(await tool.run?.(callOf('x', args), aTurn()), { status: 'ok', content: '{"n":1,"why":"so"}' })
+})
