@@ -110,6 +110,7 @@ class World {
     const question: Message = { role: 'user', id: 'question', content: 'How many?' }
     return {
       ...TURN,
+      session: { ...TURN.session, named: this.#script.isNamed },
       policy: {
         ...TURN.policy,
         ...this.#script.policy,

@@ -21,7 +21,9 @@ export interface Script {
   readonly entries: readonly Entry[]
   /** The client leaves at this event (a model call, a tool or a piece), counted from 0. Absent: it stays. */
   readonly leavesAt?: number
-  readonly policy: Pick<Policy, 'memory' | 'structuredOutput' | 'toolSearch'>
+  readonly policy: Pick<Policy, 'memory' | 'structuredOutput' | 'toolSearch' | 'toolExecution'>
+  /** Has the client named its session? */
+  readonly isNamed: boolean
   readonly limits: Pick<Limits, 'onLimit' | 'limitCheck' | 'maxRounds'>
   /** Has the gateway tools of its own to offer? */
   readonly hasTools: boolean
@@ -76,7 +78,8 @@ export function randomScript(random: Random): Script {
     direct: random.oneIn(3) ? TOOLS.filter(() => !random.oneIn(3)) : [],
     wantsJson: random.oneIn(2),
     past: randomPast(random),
-    isSummarised: random.oneIn(3)
+    isSummarised: random.oneIn(3),
+    isNamed: !random.oneIn(4)
   }
 }
 
@@ -88,7 +91,8 @@ function randomPolicy(random: Random): Script['policy'] {
   return {
     memory: { mode: random.pick(['on', 'off']), recall: random.pick(['answers', 'all']), window: {} },
     structuredOutput: { maxRetries: random.below(3), onExhausted: random.pick(['return', 'fail']) },
-    toolSearch: { mode: random.pick(['on', 'off']), accumulate: random.oneIn(2) }
+    toolSearch: { mode: random.pick(['on', 'off']), accumulate: random.oneIn(2) },
+    toolExecution: random.oneIn(6) ? 'manual' : 'auto'
   }
 }
 
