@@ -103,7 +103,7 @@ t.test('only stored calls run, of their own key, with every guard', async t => {
   t.strictSame(both.map(({ status }) => status).sort(), [200, 409], 'of two that ask at once one runs it')
   const { messages } = await run(gateway.url, { session_id: 's1' }, as('ann'))
   t.match(messages, [
-    { tool_call_id: 'up_1', content: /arguments of stock_level were not accepted/ },
+    { tool_call_id: 'up_1', content: /arguments of stock_level were not accepted: The arguments are not valid JSON/ },
     { tool_call_id: 'up_2', content: /There is no tool named no_such_tool/ },
     { tool_call_id: 'up_5', content: /Limit reached: stock_level may be called at most 2 times/ }
   ])
