@@ -1,5 +1,4 @@
 import type { Fields, Message, Tool } from '../../core/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
 import type { ChatBody } from './body.ts'
 import { decodeMessages, type UnmatchedResult } from './decode-messages.ts'
 import { decodeTools } from './decode-tools.ts'
