@@ -26,6 +26,7 @@ export function searchTool({ name, view, policy, onFound }: SearchToolOptions): 
     kind: 'builtin',
     description: descriptionOf(view.groups),
     parameters: parametersOf(numbers, view.groups),
+    annotations: { readOnly: true },
     async run(call, turn) {
       const parsed = parseArguments(call.arguments)
       if (!parsed.ok) return refused(name, parsed.reason)

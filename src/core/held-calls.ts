@@ -66,8 +66,9 @@ function runnerOf(tool: Tool | undefined): HeldCall['runner'] {
   return tool.run === undefined ? 'client' : 'gateway'
 }
 
-/** Looking tools up is the gateway's own, and changes nothing. */
+/** What nobody vouches for may not be done twice, whoever's code it is. */
 function effectOf(tool: Tool | undefined): HeldCall['effect'] {
-  if (tool?.kind === 'builtin' || tool?.annotations?.readOnly) return 'read'
-  return tool?.annotations?.idempotent ? 'idempotent' : 'write'
+  const { readOnly, idempotent, destructive } = tool?.annotations ?? {}
+  if (readOnly && !destructive) return 'read'
+  return idempotent ? 'idempotent' : 'write'
 }
