@@ -2,6 +2,9 @@ import t from 'tap'
 import { loop } from '../src/cases/loop/kind.ts'
 import { onlyExpectedFail, playedCases, wrongValuesAreFound } from './helper/played-cases.ts'
 
+// Hundreds of cases, many with a gateway process of their own: a busy machine takes its time. As long as `npm test` waits.
+t.setTimeout(300_000)
+
 const played = await playedCases(loop)
 
 t.test('exactly the loop cases fail that cannot pass yet', async t => onlyExpectedFail(t, 'loop', played))
