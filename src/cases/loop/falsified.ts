@@ -21,12 +21,22 @@ const RECORDED = [
  */
 export function falsifiedLoop(one: ReadCase): readonly Falsified<ReadCase>[] {
   const { fixture, overlay } = one.source
-  const given = [...falsify(overlay?.expect, wrongly)].map(({ path, root }) => ({
-    path: pathText(['expect', ...path]),
-    case: loopCase(one.id, { fixture, overlay: { ...overlay, expect: root } }, one.tools, one.mode),
-    ...(path.includes('equals_or_absent') && { reason: 'nothing stands there, which is right whatever the value is' })
-  }))
+  const given = [...falsify(overlay?.expect, wrongly)].map(({ path, root }) => {
+    const reason = excuseOf(path)
+    return {
+      path: pathText(['expect', ...path]),
+      case: loopCase(one.id, { fixture, overlay: { ...overlay, expect: root } }, one.tools, one.mode),
+      ...(reason !== undefined && { reason })
+    }
+  })
   return [...(overlay ? given : []), ...recorded(one).filter(({ isCompared }) => isCompared)]
+}
+
+/** Why a value may be wrong unseen. */
+function excuseOf(path: Parameters<Wrongly>[0]): string | undefined {
+  if (path.includes('equals_or_absent')) return 'nothing stands there, which is right whatever the value is'
+  const isCallId = path.includes('tool_calls') && path.at(-1) === 'id'
+  return isCallId ? 'the id of a call may be another one, and it stands in one place only' : undefined
 }
 
 /** Recorded values from which no expectation follows, by their path without positions. */
