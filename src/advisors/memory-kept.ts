@@ -1,5 +1,6 @@
 import type { Answer, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import { heldRequest } from '../core/held-request.ts'
 import { randomText, ulid } from '../core/ids.ts'
 import { notAnswered } from '../core/not-answered.ts'
 import type { Turn } from '../core/turn.ts'
@@ -10,7 +11,7 @@ import { whole } from './memory-whole.ts'
 
 /** The turn as it is stored: its question, all calls with their results, its answer. No system messages. */
 export function keptTurn(
-  { id, startedAt, resumes, policy, request: { context } }: Turn,
+  turn: Turn,
   {
     request,
     past,
@@ -21,6 +22,7 @@ export function keptTurn(
     readonly answer: Answer
   }
 ): StoredTurn {
+  const { id, startedAt, resumes } = turn
   const asked = askedMessages(request, past, resumes !== undefined)
   const added = underOwnIds(answer.messages)
   const messages = [...asked, ...added]
@@ -38,7 +40,7 @@ export function keptTurn(
       : whole(messages),
     createdAt: startedAt,
     ...(resumes !== undefined && { replaces: id, answers: resumes }),
-    ...(held && { held: { calls: held, request: { limits: policy.limits, context }, isForgotten: false } })
+    ...(held && { held: { calls: held, request: heldRequest(turn, held), isForgotten: false } })
   }
 }
 

@@ -64,9 +64,14 @@ export function hasRun({ result: { status } }: Settled): boolean {
 }
 
 /** The same batch when a limit of the whole turn was met before it: nothing runs, every call is told so. */
-export function refuseBatch(turn: Turn, { text, ...breach }: Breach & { text: string }): readonly Settled[] {
+export function refuseBatch(
+  turn: Turn,
+  { text, ...breach }: Breach & { text: string },
+  isOurs: (index: number) => boolean = () => true
+): readonly Settled[] {
   const calls = lastAnswer(turn.prompt.messages)?.calls ?? []
-  return calls.map((call, index) => {
+  return [...calls.entries()].flatMap(([index, call]) => {
+    if (!isOurs(index)) return []
     const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', breach }
     turn.tell({
       ...toldOf(call, index, turn),
@@ -75,7 +80,7 @@ export function refuseBatch(turn: Turn, { text, ...breach }: Breach & { text: st
       attempts: 0,
       durationMs: 0
     })
-    return settled(call, result, turn)
+    return [settled(call, result, turn)]
   })
 }
 

@@ -47,7 +47,7 @@ export function buildChain(config: Config, services: ChainServices): Model {
 export function buildHeldRunner(config: Config, services: ChainServices): RunHeld {
   const searches = config.chain.call.includes('tool-search')
   const offering = searches ? creators(config, services)['tool-search']?.() : undefined
-  return heldRunner({ guards: services.guards, offering })
+  return heldRunner({ guards: services.guards, offering, failTurnOn: config.loop.fail_turn_on })
 }
 
 function creators(config: Config, { models, sessions, finder }: ChainServices): Record<string, () => Advisor> {

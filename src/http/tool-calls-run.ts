@@ -1,9 +1,9 @@
-import type { Fields, Message, ToolMessage } from '../core/chat.ts'
+import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
 import { asGatewayError } from '../core/errors.ts'
 import type { Session } from '../core/principal.ts'
 import type { Turn } from '../core/turn.ts'
 import type { TurnRow } from '../stores/contracts.ts'
-import { earlierRun, joinedRounds } from './earlier-run.ts'
+import { type EarlierRun, earlierRun, joinedRounds } from './earlier-run.ts'
 import { policyOf } from './policy.ts'
 import { requestInfo } from './request-info.ts'
 import type { RunRecord } from './run-record.ts'
@@ -27,7 +27,8 @@ export async function ranCalls(
   const { turn: waiting, calls, batch } = held
   await catalog.refresh?.(asking.principal)
   const row = await stores.turns.get(waiting.id)
-  const usedMs = row === undefined ? 0 : earlierRun(row, () => undefined).durationMs
+  const earlier = row && earlierRun(row, () => undefined)
+  const usedMs = earlier?.durationMs ?? 0
   const { maxTurnMs } = batch.request.limits
   await stores.calls.claim(
     waiting,
@@ -36,7 +37,8 @@ export async function ranCalls(
   const clock = turnSignal(asking.reply.raw, maxTurnMs === -1 ? -1 : Math.max(1, maxTurnMs - usedMs))
   const books = new CallBooks(services, held)
   try {
-    await run(turnOf(services, asking, held, { clock, books, usedMs }), new Set(calls.map(({ index }) => index)))
+    const turn = turnOf(services, asking, held, { clock, books, earlier })
+    await run(turn, batch.calls, new Set(calls.map(({ index }) => index)))
   } catch (error) {
     throw asGatewayError(clock.signal.aborted ? clock.signal.reason : error)
   } finally {
@@ -52,8 +54,8 @@ export async function ranCalls(
 interface Running {
   readonly clock: TurnSignal
   readonly books: CallBooks
-  /** Time that the turn has taken so far. */
-  readonly usedMs: number
+  /** What the turn has done so far. */
+  readonly earlier: EarlierRun | undefined
 }
 
 /** The turn as it stood when the calls were made, with the tools that the key may use now. */
@@ -61,29 +63,38 @@ function turnOf(
   { catalog, config }: ToolCallsOptions,
   { request, principal }: Asking,
   { turn: waiting, batch }: HeldCalls,
-  { clock, books, usedMs }: Running
+  { clock, books, earlier }: Running
 ): Turn {
-  // A name that nobody had offered is not run because somebody has it now.
-  const nobodys = new Set(batch.calls.flatMap(({ runner, tool }) => (runner === 'gateway' ? [] : [tool])))
-  const allowed = catalog.toolsFor(principal)
-  const tools = nobodys.size === 0 ? allowed : new Map([...allowed].filter(([name]) => !nobodys.has(name)))
+  const { limits, context, toolSearch, isSequential } = batch.request
+  const tools = toolsOf(catalog.toolsFor(principal), batch)
   const policy = policyOf(config, NO_OPTIONS, { isNamed: true, tools })
   const { messages } = waiting
+  const params = isSequential ? { parallel_tool_calls: false } : {}
   return {
     id: waiting.id,
-    startedAt: Date.now() - usedMs,
+    startedAt: Date.now() - (earlier?.durationMs ?? 0),
     question: (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
     round: batch.calls[0]?.round ?? 0,
-    prompt: { model: '', messages: asWritten(messages, batch.calls), tools, params: {} },
+    prompt: { model: '', messages: asWritten(messages, batch.calls), tools, params },
+    spent: { rounds: 0, usage: earlier?.usage },
     signal: clock.signal,
     session: sessionOf(waiting, principal, config.session.scope),
     principal,
-    policy: { ...policy, limits: batch.request.limits },
-    request: requestInfo(request, batch.request.context),
+    policy: { ...policy, limits, ...(toolSearch && { toolSearch }) },
+    request: requestInfo(request, context),
     tell: books.tell,
     keep: books.keep,
     log: request.log
   }
+}
+
+/** Of the tools that the key may use now, those of the request; where they are not kept, those that were called. */
+function toolsOf(allowed: ReadonlyMap<string, Tool>, { calls, request }: HeldCalls['batch']): Turn['prompt']['tools'] {
+  const called = calls.flatMap(({ runner, tool }) => (runner === 'gateway' ? [tool] : []))
+  const names = new Set(request.attached ?? called)
+  const tools = new Map([...allowed].filter(([name]) => names.has(name)))
+  // The same map has the same index.
+  return tools.size === allowed.size ? allowed : tools
 }
 
 function sessionOf(

@@ -12,8 +12,8 @@ import { ranCalls } from './tool-calls-run.ts'
 import type { TurnServices } from './turn-services.ts'
 
 export interface ToolCallsOptions extends Pick<TurnServices, 'catalog' | 'stores' | 'finder' | 'metrics' | 'config'> {
-  /** Runs the calls in these places of the turn's last batch, through all guards. */
-  readonly run: (turn: Turn, places: ReadonlySet<number>) => Promise<readonly unknown[]>
+  /** Runs the calls in these places of the turn's last batch, through all guards; `keep` hears what they come to. */
+  readonly run: (turn: Turn, batch: HeldBatch['calls'], places: ReadonlySet<number>) => Promise<void>
 }
 
 export interface Asking {

@@ -1,5 +1,6 @@
 import type { Answer, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import { heldRequest } from '../core/held-request.ts'
 import { ownFrom } from '../core/own-from.ts'
 import type { Turn } from '../core/turn.ts'
 import type { StoredTurn, WaitingTurn } from '../stores/contracts.ts'
@@ -25,9 +26,9 @@ export async function holdTurn(
   const owner = { tenant: principal.tenant, keyId: principal.key }
   const replaced = resumes && { replaces: resumes.id, ...(resumes.answerId && { answers: resumes.answerId }) }
   if (answer.held) {
-    const { id, startedAt: createdAt, policy, request } = turn
+    const { id, startedAt: createdAt } = turn
     const held = {
-      ...{ calls: answer.held, request: { limits: policy.limits, context: request.context } },
+      ...{ calls: answer.held, request: heldRequest(turn, answer.held) },
       isForgotten: resumes?.held?.isForgotten ?? true
     }
     const messages = [...ownMessages(turn), ...answer.messages]

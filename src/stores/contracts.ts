@@ -1,7 +1,7 @@
 /** What every store engine must do. `sqlite/` is the first; others implement the same, unchanged. */
-import type { Fields, Message, ToolMessage } from '../core/chat.ts'
+import type { Message, ToolMessage } from '../core/chat.ts'
 import type { HeldCall } from '../core/held-calls.ts'
-import type { Limits } from '../core/policy.ts'
+import type { HeldRequest } from '../core/held-request.ts'
 import type { Session } from '../core/principal.ts'
 import type { TurnStatus } from '../core/turn-status.ts'
 
@@ -38,8 +38,7 @@ export interface StoredTurn {
 export interface HeldBatch {
   /** All calls of the turn's last message with calls, in order. */
   readonly calls: readonly HeldCall[]
-  /** What the request that made them allowed, and told tools. */
-  readonly request: { readonly limits: Limits; readonly context: Fields }
+  readonly request: HeldRequest
   /** Memory is off: the turn is only kept until its client has gone on with it. */
   readonly isForgotten: boolean
 }
