@@ -8,8 +8,8 @@ export interface Limit extends Breach {
 }
 
 /**
- * Does a limit end the turn before this round, or before the batch it asked for (contract §4.3)? Tokens and time always
- * stop; beyond its rounds a turn that may be told has one more, for its answer.
+ * Does a limit end the turn before this round, or before the batch it asked for (contract §4.3)? Tokens, cost and time
+ * always stop; beyond its rounds a turn that may be told has one more, for its answer.
  */
 export function endOf(turn: Turn, round: number, usage: Usage | undefined): Limit | undefined {
   const { maxRounds, onLimit } = turn.policy.limits
@@ -25,10 +25,17 @@ export function endOf(turn: Turn, round: number, usage: Usage | undefined): Limi
 }
 
 function spentOf(turn: Turn, usage: Usage | undefined): Limit | undefined {
-  const { maxTokens, maxTurnMs } = turn.policy.limits
+  const { maxTokens, maxCostMicros, maxTurnMs } = turn.policy.limits
   const used = addUsage(turn.spent?.usage, usage)
   if (maxTokens !== undefined && maxTokens !== -1 && used !== undefined && used.total >= maxTokens) {
     return { hit: { kind: 'max_tokens', max: maxTokens }, action: 'stop', text: 'Limit reached: tokens.' }
+  }
+  if (maxCostMicros !== undefined && turn.costMicros !== undefined && turn.costMicros() >= maxCostMicros) {
+    return {
+      hit: { kind: 'max_cost_usd', max: maxCostMicros / 1_000_000 },
+      action: 'stop',
+      text: 'Limit reached: cost.'
+    }
   }
   if (maxTurnMs !== -1 && Date.now() - turn.startedAt >= maxTurnMs) {
     return { hit: { kind: 'max_turn_ms', max: maxTurnMs }, action: 'stop', text: 'Limit reached: time.' }

@@ -14,6 +14,7 @@ import type { RunCalls } from '../core/run-calls.ts'
 import { type Advisor, advised, type Guard, type Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
 import { outputJudge } from '../tools/output-judge.ts'
+import { buildPrices } from './build-prices.ts'
 import type { Config } from './schema.ts'
 
 export interface ChainServices {
@@ -53,7 +54,7 @@ export function buildHeldRunner(config: Config, services: ChainServices): RunHel
 function creators(config: Config, { models, sessions, finder }: ChainServices): Record<string, () => Advisor> {
   return {
     audit,
-    meter,
+    meter: () => meter({ priceOf: buildPrices(config) }),
     memory: () => memory({ store: sessions }),
     'structured-output': () =>
       structuredOutput({
@@ -72,9 +73,10 @@ function creators(config: Config, { models, sessions, finder }: ChainServices): 
   }
 }
 
-function loopOf({ loop }: Config, { guards, loop: other }: ChainServices): Advisor {
+function loopOf({ loop, chain }: Config, { guards, added = [], loop: other }: ChainServices): Advisor {
   if (other) return other(callRunner(guards))
-  return toolLoop({ guards, failTurnOn: loop.fail_turn_on, eligibleFinish: loop.eligible_finish })
+  const mayAddTools = added.some(({ name }) => chain.call.includes(name))
+  return toolLoop({ guards, failTurnOn: loop.fail_turn_on, eligibleFinish: loop.eligible_finish, mayAddTools })
 }
 
 function outputMode(config: Config, providerName: string | undefined): 'native' | 'prompt' {

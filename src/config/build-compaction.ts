@@ -5,6 +5,7 @@ import type { Models } from '../core/models.ts'
 import { advised, type Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
 import { retryOptions } from './build-chain.ts'
+import { buildPrices } from './build-prices.ts'
 import type { Config } from './schema.ts'
 
 export interface BuiltCompaction {
@@ -26,7 +27,7 @@ export function buildCompaction(
   const repeat = retry(name => retryOptions(config, models.resolve(name)?.provider))
   return {
     model,
-    chat: advised(models.chat, meter(), repeat),
+    chat: advised(models.chat, meter({ priceOf: buildPrices(config) }), repeat),
     compact: compaction({
       store: sessions,
       trigger: { ...(turns !== undefined && { turns }), ...(tokens !== undefined && { tokens }) },

@@ -13,6 +13,7 @@ import type { PluginServices } from '../plugins/services.ts'
 import type { ToolIndex } from '../tools/index/tool-index.ts'
 import type { AddedTool } from '../tools/joined-tools.ts'
 import { retryOptions } from './build-chain.ts'
+import { buildPrices } from './build-prices.ts'
 import type { LoadedPlugins } from './load-plugins.ts'
 import type { Config } from './schema.ts'
 import { toolRules } from './tool-rules.ts'
@@ -115,7 +116,8 @@ function servicesOf(config: Config, plugin: string, { models, log }: Gateway): P
     model(name) {
       const target = models.resolve(name)
       if (target === undefined) throw new Error(`there is no model named ${name}`)
-      const chat = advised(models.chat, meter(), retry(retryOptions(config, target.provider)))
+      const counted = meter({ priceOf: buildPrices(config) })
+      const chat = advised(models.chat, counted, retry(retryOptions(config, target.provider)))
       return (turn, messages, params = {}) => chat(aside(turn, { model: name, messages, tools: new Map(), params }))
     }
   }

@@ -26,6 +26,7 @@ export function crossChecks(config: Config, lost: ReadonlySet<string> = new Set(
     ...(config.plugins.length > 0 || lost.has('plugins') || lost.has('advisors') ? [] : referenceProblems(config, [])),
     ...(lost.has('egress') || lost.has('advisors') ? [] : advisorProblems(config)),
     ...compaction(config, targetsKnown),
+    ...costLimit(config, lost),
     ...waits(config),
     ...keys(config),
     ...searchResults(config),
@@ -90,6 +91,14 @@ function compaction(config: Config, targetsKnown: boolean): Wrong[] {
   }
   if (!config.chain.turn.includes('memory')) wrong.push({ path, message: 'needs memory under chain.turn' })
   return wrong
+}
+
+function costLimit({ limits, prices, models }: Config, lost: ReadonlySet<string>): Wrong[] {
+  const { max_cost_usd: max = -1 } = limits
+  const known = prices.file !== undefined || Object.keys(prices.overrides).length > 0
+  const isUnsure = lost.has('prices') || lost.has('models')
+  if (max === -1 || known || isUnsure || models.some(({ targets }) => targets.some(target => target.prices))) return []
+  return [{ path: ['limits', 'max_cost_usd'], message: 'needs prices: without any, no cost is known' }]
 }
 
 function waits({ retry, providers }: Config): Wrong[] {

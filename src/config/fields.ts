@@ -31,6 +31,17 @@ export function limit() {
   return z.int().min(-1).max(1_000_000)
 }
 
+/** What a model charges. */
+export function price() {
+  const usd = () => z.number().min(0).max(1_000_000)
+  return z.strictObject({
+    prompt: usd().describe('USD per million tokens of the prompt.'),
+    completion: usd().describe('USD per million tokens of the completion, reasoning included.'),
+    cached: orNull(usd()).describe('For prompt tokens out of the cache of the provider; default: as prompt.'),
+    cache_write: orNull(usd()).describe('For prompt tokens that were written to it; default: as prompt.')
+  })
+}
+
 /** The name of something declared in the file: what can stand in a path, a label and a log line without quoting. */
 export function nameText() {
   return z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')

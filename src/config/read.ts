@@ -3,11 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { complete } from './complete.ts'
 import { ConfigError, type Problem } from './config-error.ts'
-import { crossChecks } from './cross-checks.ts'
+import { crossChecks, type Wrong } from './cross-checks.ts'
 import { type YamlFile, yamlFile } from './document.ts'
 import { type Interpolation, interpolate } from './interpolate.ts'
 import { type Mode, modeOf, openToAll } from './mode.ts'
 import { type Path, pathText } from './path.ts'
+import { pricesFile } from './prices-file.ts'
 import type { Config, ConfigInput } from './schema.ts'
 import { type Origin, type Validated, validate } from './validate.ts'
 
@@ -80,15 +81,19 @@ interface Context {
 /** The checks across sections, then either everything that is wrong or the configuration as it will be used. */
 function finish(checked: Validated, origin: Origin, { env, server, file, folder, demo }: Context): Reading {
   const problems: Problem[] = [...checked.problems]
-  const base =
-    checked.config && complete(checked.config, env, { demo, adminKeySaid: origin.said(['auth', 'admin_key']) })
+  const priced = checked.config && withPricesFile(checked.config, folder)
+  const base = priced && complete(priced.config, env, { demo, adminKeySaid: origin.said(['auth', 'admin_key']) })
   const config = base && {
     ...base,
     server: { ...base.server, host: server.host ?? base.server.host, port: server.port ?? base.server.port }
   }
   if (config) {
     const open = openToAll(config)
-    const wrong = [...crossChecks(config, checked.lost), ...(open ? [{ path: ['server', 'host'], message: open }] : [])]
+    const wrong = [
+      ...priced.wrong,
+      ...crossChecks(config, checked.lost),
+      ...(open ? [{ path: ['server', 'host'], message: open }] : [])
+    ]
     for (const { path, message } of wrong) {
       const line = origin.line(path)
       if (!checked.places.has(pathText(path))) problems.push({ path: pathText(path), ...(line && { line }), message })
@@ -96,6 +101,15 @@ function finish(checked: Validated, origin: Origin, { env, server, file, folder,
   }
   if (!config || problems.length > 0) throw new ConfigError(file, problems)
   return { config, mode: modeOf(config), file, folder, line: path => origin.line(path) }
+}
+
+/** Prices of the file join those that stand here, which hold over them. */
+function withPricesFile(config: Config, folder: string): { readonly config: Config; readonly wrong: readonly Wrong[] } {
+  const { file, overrides } = config.prices
+  if (file === undefined) return { config, wrong: [] }
+  const read = pricesFile(folder, file)
+  if (!read.ok) return { config, wrong: read.messages.map(message => ({ path: ['prices', 'file'], message })) }
+  return { config: { ...config, prices: { file, overrides: { ...read.prices, ...overrides } } }, wrong: [] }
 }
 
 const nowhere: Origin = { line: () => undefined, filled: () => false, broken: () => false, said: () => false }

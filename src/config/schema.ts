@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { accessSections } from './sections/access.ts'
 import { advisorSections } from './sections/advisors.ts'
 import { pluginSections } from './sections/plugins.ts'
+import { priceSections } from './sections/prices.ts'
 import { processSections } from './sections/process.ts'
 import { providerSections } from './sections/providers.ts'
 import { toolSections } from './sections/tools.ts'
@@ -19,6 +20,7 @@ export const configSchema = z.strictObject({
   secrets,
   auth,
   ...providerSections,
+  ...priceSections,
   ...turnSections,
   ...toolSections,
   ...advisorSections,

@@ -1,4 +1,5 @@
 import type { Fields, Finish, LimitHit, Usage } from './chat.ts'
+import type { Cost } from './cost.ts'
 import type { OnLimit } from './policy.ts'
 
 /**
@@ -30,7 +31,11 @@ export type TurnEvent =
       readonly model: string
       readonly usage: Usage
       readonly estimated: boolean
+      /** Absent where no prices are configured; nothing where the model has none. */
+      readonly cost?: Cost | undefined
     }
+  /** There are prices, but none for the model that answered: the call counts as free. */
+  | { readonly type: 'price.missing'; readonly round: number; readonly provider: string; readonly model: string }
   | { readonly type: 'round.end'; readonly round: number; readonly finish: Finish | 'calls'; readonly calls: number }
   | {
       readonly type: 'tool.start'
@@ -99,5 +104,5 @@ export type TurnEvent =
       readonly phase: 'request' | 'response'
       readonly durationMs: number
     }
-  /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `empty_answer`. */
+  /** For `x-loopgate-notes`: `dropped:seed`, `shadowed:<tool>`, `price_missing:<model>`, `empty_answer`. */
   | { readonly type: 'note'; readonly note: string }

@@ -23,6 +23,8 @@ export interface Limits {
   readonly maxTurnMs: number
   /** Prompt and completion tokens of all rounds. Absent: no limit. */
   readonly maxTokens?: number
+  /** Micro-dollars that the model calls of all rounds may cost. Absent: no limit. */
+  readonly maxCostMicros?: number
   /** `call`: calls before the breach in the batch run. `batch`: if one would breach, none runs. */
   readonly limitCheck: 'call' | 'batch'
   readonly onLimit: OnLimit

@@ -42,6 +42,11 @@ export interface Turn {
    * has no other way to leave behind what its tools did. Results come in the order in which calls settle.
    */
   readonly keep?: ((message: Message) => void) | undefined
+  /**
+   * What the turn has cost so far over all its requests, in micro-dollars, whatever became of its model calls. Absent:
+   * nobody reckons it.
+   */
+  readonly costMicros?: (() => number) | undefined
   /** What the turn has taken before this that its messages do not show: set by an advisor that asks again. */
   readonly spent?: Spent | undefined
   readonly log: Log

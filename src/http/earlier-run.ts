@@ -8,6 +8,8 @@ export interface EarlierRun {
   readonly durationMs: number
   readonly usage: Usage | undefined
   readonly isEstimated: boolean
+  /** Micro-dollars; absent where no prices were configured. */
+  readonly costMicros: number | undefined
   readonly revealed: readonly string[]
   readonly notes: readonly string[]
   readonly rounds: readonly RoundView[]
@@ -15,11 +17,12 @@ export interface EarlierRun {
 
 /** `statusOf`: what has become of a call that was open. */
 export function earlierRun({ createdAt, view }: TurnRow, statusOf: (callId: string) => string | undefined): EarlierRun {
-  const { duration_ms: durationMs, usage, revealed, notes = [], rounds } = JSON.parse(view)
+  const { duration_ms: durationMs, usage, cost_usd: cost, revealed, notes = [], rounds } = JSON.parse(view)
   return {
     ...{ createdAt, durationMs, revealed, notes },
     usage: usageOf(usage),
     isEstimated: usage.estimated,
+    costMicros: cost === undefined ? undefined : Math.round(cost * 1_000_000),
     rounds: (rounds as RoundView[]).map(round => ({
       ...round,
       calls: round.calls.map(call => settled(call, statusOf))

@@ -44,10 +44,13 @@ export const loopgateSchema = z
         max_identical_calls: limit.optional(),
         max_rounds: limit.optional(),
         max_tokens: limit.optional(),
+        max_cost_usd: z
+          .union([z.literal(-1), z.number().min(0.000001).max(1_000_000_000)])
+          .optional()
+          .describe('USD, to the micro-dollar.'),
         max_turn_ms: limit.optional(),
         limit_check: z.enum(['call', 'batch']).optional(),
-        on_limit: z.enum(['stop', 'tell_model', 'force_answer']).optional(),
-        max_cost_usd: later
+        on_limit: z.enum(['stop', 'tell_model', 'force_answer']).optional()
       })
       .optional()
       .describe('Only tighter than configured.'),

@@ -86,6 +86,7 @@ function toolSearchOf(config: Config['tool_search'], { toolSearch }: TurnOptions
 function limitsOf(config: Config['limits'], options: TurnOptions, tools: ReadonlyMap<string, Tool>): Limits {
   const asked = options.limits
   const maxTokens = tighter(config.max_tokens ?? -1, asked.max_tokens)
+  const maxCostUsd = tighter(config.max_cost_usd ?? -1, asked.max_cost_usd)
   const perTool = perToolOf(config, asked, tools)
   return {
     maxCallsPerTool: tighter(config.max_calls_per_tool, asked.max_calls_per_tool),
@@ -96,6 +97,7 @@ function limitsOf(config: Config['limits'], options: TurnOptions, tools: Readonl
     maxRounds: tighter(config.max_rounds, asked.max_rounds),
     maxTurnMs: tighter(tighter(config.max_turn_ms, asked.max_turn_ms), options.timeoutMs),
     ...(maxTokens !== -1 && { maxTokens }),
+    ...(maxCostUsd !== -1 && { maxCostMicros: Math.round(maxCostUsd * 1_000_000) }),
     limitCheck: asked.limit_check ?? config.limit_check,
     onLimit: asked.on_limit ?? config.on_limit
   }

@@ -15,6 +15,8 @@ export class RunRecord {
   readonly revealed: string[] = []
   /** Of all model calls, also those that failed. */
   usage: Usage | undefined
+  /** What they cost, in micro-dollars; absent where no prices are configured. */
+  costMicros: number | undefined
   /** Some of it was not reported but reckoned. */
   isEstimated = false
   /** The answer does not keep the format that the request wants. */
@@ -114,12 +116,13 @@ export class RunRecord {
     round.attempts.push(event)
   }
 
-  #used({ round: n, usage, estimated }: Told<'usage'>): void {
+  #used({ round: n, usage, estimated, cost }: Told<'usage'>): void {
     const round = this.#round(n)
     round.usage = addUsage(round.usage, usage)
     round.isEstimated ||= estimated
     this.usage = addUsage(this.usage, usage)
     this.isEstimated ||= estimated
+    if (cost) this.costMicros = (this.costMicros ?? 0) + cost.micros
   }
 
   #toolEnd(event: Told<'tool.end'>): void {

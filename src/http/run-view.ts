@@ -2,6 +2,7 @@ import type { Answer } from '../core/chat.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { addUsage } from '../core/usage.ts'
 import type { TurnStatus } from '../stores/contracts.ts'
+import { costView } from './cost-view.ts'
 import { type EarlierRun, joinedRounds } from './earlier-run.ts'
 import type { RunRecord } from './run-record.ts'
 import { roundView, usageView } from './run-round.ts'
@@ -51,6 +52,7 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     created_at: new Date(head.createdAt).toISOString(),
     duration_ms: Math.round((earlier?.durationMs ?? 0) + record.durationMs),
     usage: usageView(addUsage(earlier?.usage, record.usage), earlier?.isEstimated === true || record.isEstimated),
+    ...costView(earlier?.costMicros, record.costMicros),
     revealed: [...new Set([...(earlier?.revealed ?? []), ...record.revealed])],
     ...(answer?.limit && { limit: answer.limit }),
     ...(answer?.structured && {

@@ -116,7 +116,6 @@ function refuseWhatIsNotThere(all: LoopgateBody): void {
   }
   const search = typeof all.tool_search === 'object' ? all.tool_search.mode : all.tool_search
   if (search === 'preselect') throw notThere('tool_search', 'preselect')
-  if (all.limits?.max_cost_usd !== undefined) throw notThere('limits.max_cost_usd')
 }
 
 function notThere(field: string, value?: string): GatewayError {

@@ -136,6 +136,7 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
   const prepared: PreparedTurn = {
     turn: {
       ...{ ...checked.turn, id, startedAt, round: 0, signal: clock.signal, tell, log: request.log },
+      costMicros: () => (earlier?.costMicros ?? 0) + (record.costMicros ?? 0),
       ...(resumes && { resumes: resumes.answerId ?? '', spent: spentOf(checked.turn, earlier) })
     },
     resumes,

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Answer, Fields, Finish } from '../core/chat.ts'
 import type { TurnEvent } from '../core/events.ts'
+import { costView } from './cost-view.ts'
 import type { RunRecord } from './run-record.ts'
 import { roundView, usageView } from './run-round.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
@@ -19,6 +20,8 @@ export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: A
     .header('x-loopgate-rounds', record.roundCount)
     .header('x-loopgate-tool-calls', record.toolCalls)
     .header('x-loopgate-finish', finish)
+  const { cost_usd: cost } = costView(record.costMicros)
+  if (cost !== undefined) reply.header('x-loopgate-cost-usd', cost)
   setNotes(reply, record)
 }
 
@@ -61,6 +64,7 @@ export function reportOf({ turn, options, record }: PreparedTurn, answer: Answer
     ...(limit && { limit }),
     rounds: record.roundCount,
     tool_calls: record.toolCalls,
+    ...costView(record.costMicros),
     usage_estimated: record.isEstimated,
     ...(partialResults && { partial_results: partialResults }),
     ...(answer.direct && { direct: answer.direct }),

@@ -30,6 +30,8 @@ export interface FamilyOptions {
   readonly name: string
   readonly help: string
   readonly labelNames: readonly string[]
+  /** So many of what is counted are one of the metric's unit. Default 1. */
+  readonly perUnit?: number
 }
 
 /**
@@ -38,7 +40,9 @@ export interface FamilyOptions {
  */
 export function countFamily(registry: Registry, type: 'counter' | 'gauge', options: FamilyOptions): Family<Count> {
   const family = familyOf<Count>(type, options, () => ({ value: 0 }))
-  register(registry, family, (labels, count) => [{ labels, value: count.value, metricName: options.name }])
+  register(registry, family, (labels, count) => [
+    { labels, value: count.value / (options.perUnit ?? 1), metricName: options.name }
+  ])
   // Without labels there is but one line; it stands on the page from the start, as 0.
   if (options.labelNames.length === 0) family.labels()
   return family

@@ -44,6 +44,16 @@ export function series(registry: Registry) {
     retries: counter('loopgate_retries_total', 'Provider requests sent again; outcome: of the one before.', upstream),
 
     tokens: counter('loopgate_tokens_total', 'Tokens; cached and reasoning ones are parts of the others.', tokens),
+    // Counted in whole micro-dollars: sums of fractions would drift.
+    costMicros: countFamily(registry, 'counter', {
+      name: 'loopgate_cost_usd_total',
+      help: 'What model calls cost in USD, by the configured prices.',
+      labelNames: tokens,
+      perUnit: 1_000_000
+    }),
+    priceMissing: counter('loopgate_price_missing_total', 'Model calls without a price, while others have one.', [
+      'model'
+    ]),
     usageEstimated: counter('loopgate_usage_estimated_total', 'Model calls whose usage was estimated.', tokens),
 
     toolCalls: counter('loopgate_tool_calls_total', 'Tool calls; code ok or why not.', tool),

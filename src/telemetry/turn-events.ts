@@ -24,6 +24,9 @@ export function turnEvents(all: Series, models: KnownNames): (event: TurnEvent) 
         return attempt(event)
       case 'usage':
         return usage(event)
+      case 'price.missing':
+        all.priceMissing.labels(models.label(event.model)).value++
+        return
       case 'tool.end':
         return tool(event)
       case 'search':
@@ -87,11 +90,14 @@ function countFlights(all: Series, models: KnownNames) {
 
 function countUsage(all: Series, models: KnownNames): (event: Told<'usage'>) => void {
   const child = children((provider, model, kind) => all.tokens.labels(provider, model, kind))
-  return ({ provider, model: name, usage, estimated }) => {
+  const costs = children((provider, model, kind) => all.costMicros.labels(provider, model, kind))
+  return ({ provider, model: name, usage, estimated, cost }) => {
     const model = models.label(name)
     for (const [kind, field] of KINDS) {
       const tokens = usage[field]
       if (tokens) child(provider, model, kind).value += tokens
+      const micros = field === 'reasoning' ? 0 : cost?.ofKind[field]
+      if (micros) costs(provider, model, kind).value += micros
     }
     if (!estimated) return
     all.usageEstimated.labels(provider, model, 'prompt').value++

@@ -143,7 +143,7 @@ colour: blue
 })
 
 const SECTIONS =
-  'version, server, store, secrets, auth, default_model, providers, models, retry, timeouts, chain, loop, limits, ' +
+  'version, server, store, secrets, auth, default_model, providers, models, retry, timeouts, prices, chain, loop, limits, ' +
   'session, memory, structured_output, tool_search, stream, tools_attach, tool_defaults, tools, egress, advisors, ' +
   'plugins, keys, audit, telemetry, log, demo, sim'
 

@@ -43,6 +43,19 @@ t.test('limits of a request hold where they are tighter', async t => {
   t.strictSame(policy(exempt, { limits: { per_tool: { x_1: 1 } } }).limits.exemptTools, ['a'])
 })
 
+t.test('a limit of cost is tightened likewise, and is whole micro-dollars inside', async t => {
+  const max = (configured: number | null, asked?: number) =>
+    policy({ limits: { max_cost_usd: configured } }, asked === undefined ? {} : { limits: { max_cost_usd: asked } })
+      .limits.maxCostMicros
+  t.equal(max(null), undefined)
+  t.equal(max(-1), undefined)
+  t.equal(max(0.07), 70_000)
+  t.equal(max(0.07, 0.000001), 1)
+  t.equal(max(0.07, 5), 70_000)
+  t.equal(max(0.07, -1), 70_000)
+  t.equal(max(null, 1.1), 1_100_000)
+})
+
 t.test('what a limit does and when it is checked is free to a request, whatever is configured', async t => {
   t.match(policy({}, {}).limits, { onLimit: 'stop', limitCheck: 'call' })
   for (const on_limit of ['stop', 'tell_model', 'force_answer'] as const) {
@@ -101,8 +114,7 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
     [{ approvals: 'deny' }, 'loopgate.approvals'],
     [{ cache: 'on' }, 'loopgate.cache'],
     [{ resumable: true }, 'loopgate.resumable'],
-    [{ tool_search: 'preselect' }, 'loopgate.tool_search'],
-    [{ limits: { max_cost_usd: 1 } }, 'loopgate.limits.max_cost_usd']
+    [{ tool_search: 'preselect' }, 'loopgate.tool_search']
   ]
   for (const [loopgate, param] of later) {
     t.match(await asked({ loopgate }), { status: 400, error: { code: 'unsupported_parameter', param } })
@@ -113,6 +125,8 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
   const wrong: readonly [object, string][] = [
     [{ nope: 1 }, 'loopgate.nope'],
     [{ limits: { max_call: 1 } }, 'loopgate.limits.max_call'],
+    [{ limits: { max_cost_usd: 0 } }, 'loopgate.limits.max_cost_usd'],
+    [{ limits: { max_cost_usd: 0.0000001 } }, 'loopgate.limits.max_cost_usd'],
     [{ tags: ['x'.repeat(65)] }, 'loopgate.tags[0]'],
     [{ tool_search: { max_results: 0 } }, 'loopgate.tool_search.max_results'],
     [{ structured_output: { mode: 'prompt' } }, 'loopgate.structured_output.mode'],

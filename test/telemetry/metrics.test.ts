@@ -83,6 +83,32 @@ t.test('a request, a turn and its events are counted under the labels of the con
   t.match(metrics.contentType, /^text\/plain/)
 })
 
+t.test('what model calls cost adds up by kind, in micro-dollars until it is shown', async t => {
+  const metrics = createMetrics()
+  metrics.modelNames(['m-test'])
+  const usage = { prompt: 10, completion: 4, total: 14, cached: 3, reasoning: 1 }
+  const used = { type: 'usage', round: 1, provider: 'up', model: 'm-test', usage, estimated: false } as const
+  t.strictSame(await lines(metrics, 'loopgate_cost_usd_total'), [])
+  metrics.turnEvent(used)
+  for (let i = 0; i < 3; i++) {
+    metrics.turnEvent({
+      ...used,
+      cost: { micros: 300_001, ofKind: { prompt: 100_000, completion: 200_000, cached: 1, cacheWrite: 0 } }
+    })
+  }
+  t.strictSame(await lines(metrics, 'loopgate_cost_usd_total'), [
+    'loopgate_cost_usd_total{provider="up",model="m-test",kind="prompt"} 0.3',
+    'loopgate_cost_usd_total{provider="up",model="m-test",kind="completion"} 0.6',
+    'loopgate_cost_usd_total{provider="up",model="m-test",kind="cached"} 0.000003'
+  ])
+  metrics.turnEvent({ type: 'price.missing', round: 1, provider: 'up', model: 'm-test' })
+  metrics.turnEvent({ type: 'price.missing', round: 1, provider: 'up', model: 'made-up' })
+  t.strictSame(await lines(metrics, 'loopgate_price_missing_total'), [
+    'loopgate_price_missing_total{model="m-test"} 1',
+    'loopgate_price_missing_total{model="unknown"} 1'
+  ])
+})
+
 t.test('requests under way are counted while they are, under one label', async t => {
   const metrics = createMetrics()
   const start = { type: 'attempt.start', round: 1, provider: 'up', model: 'm-test' } as const

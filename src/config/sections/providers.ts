@@ -1,6 +1,6 @@
 /** Which models there are, who serves them, and how patiently they are asked. */
 import { z } from 'zod'
-import { ms, nameText, orNull, plainUrl } from '../fields.ts'
+import { ms, nameText, orNull, plainUrl, price } from '../fields.ts'
 
 const connectMs = ms(1, 600_000).describe('Longest time to open a connection, in ms.')
 const firstByteMs = ms(1, 3_600_000).describe('Longest wait for the first byte of an answer, in ms.')
@@ -62,11 +62,12 @@ const alias = z.strictObject({
     .array(
       z.strictObject({
         provider: nameText().describe('Name of a provider.'),
-        model: z.string().min(1).max(256).describe("The provider's own name of the model.")
+        model: z.string().min(1).max(256).describe("The provider's own name of the model."),
+        prices: orNull(price()).describe('What it charges when asked for by this alias, whatever prices says.')
       })
     )
     .length(1, 'must hold exactly one target; weights and fallbacks are not there yet')
-    .describe('Exactly one {provider, model}.')
+    .describe('Exactly one {provider, model}; its prices may stand beside it.')
 })
 
 export const providerSections = {

@@ -80,6 +80,13 @@ export const turnSections = {
         .describe('Calls of one tool with the same arguments in a turn; -1 = no limit.'),
       max_rounds: limit().default(200).describe('Model calls in a turn; -1 = no limit.'),
       max_tokens: orNull(z.int().min(-1)).describe('Prompt and completion tokens of a turn over all rounds.'),
+      max_cost_usd: orNull(
+        z
+          .number()
+          .min(-1)
+          .max(1_000_000_000)
+          .refine(usd => usd === -1 || usd >= 0.000001, 'must be -1, or at least 0.000001')
+      ).describe('What the model calls of a turn may cost in USD, to the micro-dollar, by the section prices.'),
       max_turn_ms: z.int().min(-1).max(2_147_483_647).default(600_000).describe('Time of a turn in ms; -1 = no limit.'),
       limit_check: z
         .enum(['call', 'batch'])
@@ -91,7 +98,7 @@ export const turnSections = {
         .describe(
           'stop: the turn ends with a text that names the limit. tell_model: the refused call gets the text as its ' +
             'result and the loop goes on. force_answer: likewise, but the model is asked once more only, without calls. ' +
-            'Limits of tokens and time always stop.'
+            'Limits of tokens, cost and time always stop.'
         )
     })
     .prefault({})
