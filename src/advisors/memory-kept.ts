@@ -27,7 +27,8 @@ export function keptTurn(
   const added = underOwnIds(answer.messages)
   const messages = [...asked, ...added]
   const status = statusOf(answer.finish)
-  const { held } = answer
+  // An advisor inside memory may have ended what was to wait.
+  const held = isWaiting(status) ? answer.held : undefined
   const answerAt = messages.findLastIndex(({ role }) => role === 'assistant')
   const answerId = messages[answerAt]?.id
   return {

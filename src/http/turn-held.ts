@@ -1,10 +1,12 @@
 import type { Answer, Message } from '../core/chat.ts'
-import { GatewayError } from '../core/errors.ts'
 import { heldRequest } from '../core/held-request.ts'
 import { ownFrom } from '../core/own-from.ts'
 import type { Turn } from '../core/turn.ts'
+import { statusOf } from '../core/turn-status.ts'
 import type { StoredTurn, WaitingTurn } from '../stores/contracts.ts'
-import { earlierRun } from './earlier-run.ts'
+import { endedView } from './ended-view.ts'
+import type { Ending } from './run-view.ts'
+import { endWaiting } from './turn-end.ts'
 import { withResults } from './turn-join.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
@@ -20,15 +22,15 @@ export async function holdTurn(
   { turn, resumes }: Pick<PreparedTurn, 'turn' | 'resumes'>,
   answer: Answer
 ): Promise<void> {
-  const isRemembered = turn.policy.memory.mode === 'on' && config.chain.turn.includes('memory')
-  if (isRemembered || (resumes === undefined && answer.held === undefined)) return
+  const calls = statusOf(answer.finish) === 'awaiting_client' ? answer.held : undefined
+  if (isRemembered(turn, config) || (resumes === undefined && calls === undefined)) return
   const { session, principal } = turn
   const owner = { tenant: principal.tenant, keyId: principal.key }
   const replaced = resumes && { replaces: resumes.id, ...(resumes.answerId && { answers: resumes.answerId }) }
-  if (answer.held) {
+  if (calls) {
     const { id, startedAt: createdAt } = turn
     const held = {
-      ...{ calls: answer.held, request: heldRequest(turn, answer.held) },
+      ...{ calls, request: heldRequest(turn, calls) },
       isForgotten: resumes?.held?.isForgotten ?? true
     }
     const messages = [...ownMessages(turn), ...answer.messages]
@@ -41,31 +43,42 @@ export async function holdTurn(
   }
 }
 
+/**
+ * What the client got decides: a turn that it is not to go on with does not wait in the store either, where an advisor
+ * outside memory made something else of it (contract §4.5). `true` when that was so. A request that failed before it
+ * came to an answer leaves the turn open that it went on from.
+ */
+export async function settleTurn(
+  { stores, config }: Pick<TurnServices, 'stores' | 'config'>,
+  { turn, resumes }: Pick<PreparedTurn, 'turn' | 'resumes'>,
+  { status, answer }: Ending
+): Promise<boolean> {
+  if (status === 'awaiting_client' || !isRemembered(turn, config)) return false
+  const waiting = (await stores.calls.waiting(turn.session.key)).find(({ id }) => id === turn.id)
+  if (waiting === undefined) return false
+  const isAsItWas = resumes !== undefined && resumes.answerId === waiting.answerId
+  if (answer === undefined && isAsItWas) return false
+  return endWaiting(stores, waiting, turn, { status, message: answer?.message })
+}
+
 /** A new question in place of what was waited for: the calls stay unanswered. */
 export async function supersede(
   { stores }: Stored,
-  { session, principal }: Pick<Turn, 'session' | 'principal'>,
+  turn: Pick<Turn, 'session' | 'principal'>,
   waiting: readonly WaitingTurn[]
 ): Promise<void> {
-  const owner = { tenant: principal.tenant, keyId: principal.key }
-  const end = (turn: WaitingTurn): Promise<void> =>
-    turn.held?.isForgotten
-      ? stores.calls.forget(turn)
-      : stores.sessions.append(session, owner, { ...endedWithout(turn), replaces: turn.id })
-  await Promise.all(waiting.map(turn => end(turn).then(() => tellRun({ stores }, turn), orLeaveIt)))
+  const status = 'superseded'
+  const end = async (each: WaitingTurn): Promise<void> => {
+    // Else another request has gone on from that turn meanwhile: nothing is left to be marked.
+    if (!(await endWaiting(stores, each, turn, { status }))) return
+    const row = await stores.turns.get(each.id)
+    if (row) await stores.turns.save({ ...row, view: endedView(row, status) })
+  }
+  await Promise.all(waiting.map(end))
 }
 
-/** The run view of a turn that has ended without a request of its own. */
-async function tellRun({ stores }: Stored, { id }: WaitingTurn): Promise<void> {
-  const row = await stores.turns.get(id)
-  if (row === undefined) return
-  const { rounds } = earlierRun(row, () => 'not_run')
-  await stores.turns.save({ ...row, view: JSON.stringify({ ...JSON.parse(row.view), status: 'superseded', rounds }) })
-}
-
-/** Another request has gone on from that turn meanwhile: nothing is left to be marked. */
-function orLeaveIt(error: unknown): void {
-  if (!(error instanceof GatewayError && error.code === 'session_busy')) throw error
+function isRemembered({ policy }: Turn, { chain }: TurnServices['config']): boolean {
+  return policy.memory.mode === 'on' && chain.turn.includes('memory')
 }
 
 function endedWithout(turn: WaitingTurn): StoredTurn {

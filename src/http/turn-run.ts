@@ -2,8 +2,9 @@ import type { Answer } from '../core/chat.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import type { Emit } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
+import { endedView } from './ended-view.ts'
 import { type Ending, runView } from './run-view.ts'
-import { holdTurn } from './turn-held.ts'
+import { holdTurn, settleTurn } from './turn-held.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
 
@@ -65,9 +66,11 @@ function errorOf(thrown: unknown, { clock }: PreparedTurn): GatewayError {
 async function write(services: TurnServices, prepared: PreparedTurn, ending: Ending): Promise<void> {
   const { stores } = services
   if (ending.answer) await holdTurn(services, prepared, ending.answer)
+  const hasEnded = await settleTurn(services, prepared, ending)
   const { head, record, isKept } = prepared
   const { turnId: id, tenant, keyId, sessionId, createdAt } = head
-  const row = { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, ending) }
+  const written = { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, ending) }
+  const row = hasEnded ? { ...written, view: endedView(written, ending.status) } : written
   if (isKept) await stores.turns.save(row)
   else stores.turns.saveLater(row)
 }
