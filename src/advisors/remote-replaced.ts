@@ -1,19 +1,22 @@
 import type { Answer, AssistantMessage, Choice, Finish, Message } from '../core/chat.ts'
 import type { HeldCall } from '../core/held-calls.ts'
 import { randomText } from '../core/ids.ts'
+import { textOf } from '../core/text.ts'
 import type { Verdict } from './remote-verdict.ts'
 
 /**
  * The answer with the message that a remote advisor put in its place. Nothing of the words that were replaced stays:
- * neither token by token nor as results that a limit left behind.
+ * neither token by token nor as results that a limit left behind, nor the verdict on their form.
  */
 export function replaced(answer: Answer, verdict: Extract<Verdict, { kind: 'answer' | 'message' }>): Answer {
-  const { partialResults: _, limit, direct, finishReason, choice, held, ...rest } = answer
+  const { partialResults: _, limit, direct, finishReason, choice, held, structured, ...rest } = answer
   const said = { ...verdict.message, id: answer.message.id }
   const isMessage = verdict.kind === 'message'
+  const isAsJudged = structured && textOf(said.content) === textOf(answer.message.content)
   return {
     ...rest,
     ...(isMessage && { ...(limit && { limit }), ...(direct && { direct }), ...(finishReason && { finishReason }) }),
+    ...(isAsJudged && { structured }),
     ...(choice?.fields && { choice: { fields: choice.fields } satisfies Choice }),
     finish: isMessage ? finishOf(answer.finish, said.calls.length) : verdict.finish,
     ...(held ? ofBatch(answer.messages, held, said) : ofMessage(answer.messages, said))

@@ -2,6 +2,7 @@ import t from 'tap'
 import { replaced } from '../../src/advisors/remote-replaced.ts'
 import type { Answer, AssistantMessage, Message, ToolCall, ToolMessage } from '../../src/core/chat.ts'
 import type { HeldCall } from '../../src/core/held-calls.ts'
+import { withMessage } from '../../src/core/with-message.ts'
 
 const call = (id: string): ToolCall => ({ id, name: id, arguments: '{}' })
 const result: ToolMessage = { role: 'tool', id: 'r1', callId: 'ours', content: '17' }
@@ -63,4 +64,17 @@ t.test('with no call left the turn is over; what ran stays in the conversation',
   const none = { ...batch, messages: [written], held: [held(1, 'page'), held(2, 'print')] }
   const now = replaced(none, { kind: 'answer', message: message('Enough.', []), finish: 'stop' })
   t.strictSame(now.messages, [now.message])
+})
+
+t.test('what was said of the form of an answer goes with its words', async t => {
+  const said: AssistantMessage = { ...written, content: '{"a":1}', calls: [] }
+  const structured = { valid: true, attempts: 1, errors: [] }
+  const judged: Answer = { message: said, messages: [said], finish: 'stop', offered: new Map(), structured }
+  for (const kind of ['message', 'answer'] as const) {
+    const changed = replaced(judged, { kind, message: message('No JSON.', []), finish: 'stop' })
+    t.notOk('structured' in changed)
+    t.equal(replaced(judged, { kind, message: message('{"a":1}', []), finish: 'stop' }).structured, structured)
+  }
+  t.notOk('structured' in withMessage(judged, { ...said, content: 'No JSON.' }))
+  t.equal(withMessage(judged, { ...said, refusal: 'x' }).structured, structured)
 })
