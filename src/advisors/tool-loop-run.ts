@@ -59,7 +59,11 @@ export async function runBatch(
 }
 
 /** Did the tool run, whatever came of it? Not so where a guard refused the call, or nobody has a tool of its name. */
-export function hasRun({ result: { status } }: Settled): boolean {
+export function hasRun({ result }: Settled): boolean {
+  return isRun(result)
+}
+
+function isRun({ status }: ToolResult): boolean {
   return status === 'ok' || status === 'error' || status === 'unknown'
 }
 
@@ -138,11 +142,13 @@ function settled(call: ToolCall, result: ToolResult, turn: Turn): Settled {
 }
 
 function messageOf(call: ToolCall, result: ToolResult): ToolMessage {
+  const { breach } = result
   return {
     role: 'tool',
     id: `msg_${randomText(16)}`,
     callId: call.id,
     content: result.content,
-    ...(result.status !== 'ok' && { isError: true as const })
+    ...(result.status !== 'ok' && { isError: true as const }),
+    ...(!isRun(result) && { unrun: breach ? { breach } : {} })
   }
 }

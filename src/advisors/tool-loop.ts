@@ -4,6 +4,8 @@ import { roundsOfTurn } from '../core/conversation.ts'
 import { textOf } from '../core/text.ts'
 import { type Advisor, extend, type Guard, guarded, type Model, type Run, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import { begun } from './tool-loop-begun.ts'
+import { breachesOf, lastBy, stopOf } from './tool-loop-breaches.ts'
 import { CallIds } from './tool-loop-call-ids.ts'
 import { clientsCalls, forClient, hasCalls } from './tool-loop-calls.ts'
 import { ended, isDirect, returned } from './tool-loop-ended.ts'
@@ -12,7 +14,7 @@ import { type Batch, handedOver, mustBeHeld } from './tool-loop-held.ts'
 import { endOf, type Limit } from './tool-loop-limits.ts'
 import { added, type Progress } from './tool-loop-progress.ts'
 import { kept } from './tool-loop-reply.ts'
-import { hasRun, refuseBatch, runBatch, runOffered, type Settled } from './tool-loop-run.ts'
+import { hasRun, refuseBatch, runBatch, runOffered } from './tool-loop-run.ts'
 import { Speaker } from './tool-loop-speaker.ts'
 
 export interface ToolLoopOptions {
@@ -23,9 +25,6 @@ export interface ToolLoopOptions {
   /** The words, in any case, under which calls are run. Absent: any but those for a cut or filtered answer. */
   readonly eligibleFinish?: readonly string[] | undefined
 }
-
-/** Rounds in a row in which calls were made and none ran, until a model that was told of limits must answer. */
-const MAX_IDLE = 3
 
 /**
  * The loop: asks the model, runs the calls it makes, shows it the results, until it answers without calls, a limit is
@@ -39,7 +38,7 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
     name: 'tool-loop',
     async advise(asked, next) {
       const speaker = new Speaker(asked)
-      let progress: Progress = { asked, turn: asked, usage: undefined, batch: [], idle: 0 }
+      let progress = begun(asked)
       for (let round = roundsOfTurn(asked) + 1; ; round++) {
         const over = endOf(progress.turn, round, progress.usage)
         if (over?.action === 'stop') return ended(progress, speaker, over)
@@ -60,7 +59,7 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOp
         progress = await runCalls(progress, batch, run)
         const failure = failureOf(progress.batch, failTurnOn)
         if (failure) throw failure
-        const stop = breachesOf(progress.batch).find(({ action }) => action === 'stop')
+        const stop = stopOf(progress)
         if (stop) return ended(closed(progress), speaker, stop)
         if (theirs.size > 0) return handedOver(told(progress), speaker, batch)
         if (isDirect(progress.batch, reply.offered)) return returned(progress, speaker)
@@ -120,20 +119,12 @@ function closed(progress: Progress): Progress {
   return { ...progress, turn: revise(turn, { messages: closeBatch(turn.prompt.messages) }) }
 }
 
-function breachesOf(batch: readonly Settled[]): readonly Limit[] {
-  return batch.flatMap(({ result }) =>
-    result.breach === undefined ? [] : [{ ...result.breach, text: textOf(result.content) }]
-  )
-}
-
 /** The model is told of the limits that were met; is its next round to be the last? */
 function told(progress: Progress): Progress {
-  const breaches = breachesOf(progress.batch)
-  const forcing = breaches.find(({ action }) => action === 'force_answer')
-  if (forcing) return { ...progress, last: forcing }
-  for (const { hit } of breaches) progress.asked.tell({ type: 'limit', hit, action: 'tell_model' })
-  const latest = breaches.at(-1)
-  return latest && progress.idle >= MAX_IDLE ? { ...progress, last: latest } : progress
+  const last = lastBy(progress)
+  if (last?.action === 'force_answer') return { ...progress, last }
+  for (const { hit } of breachesOf(progress.batch)) progress.asked.tell({ type: 'limit', hit, action: 'tell_model' })
+  return last ? { ...progress, last } : progress
 }
 
 /** What the model said in a last round; where it said nothing, the text of the limit. Calls are left out. */

@@ -1,6 +1,6 @@
 /** The one form a conversation has inside the gateway. Dialects decode into it, providers encode from it. */
 import type { HeldCall } from './held-calls.ts'
-import type { Run } from './turn.ts'
+import type { Breach, Run } from './turn.ts'
 
 /** Text, or parts in the order the author wrote them. */
 export type Content = string | readonly Part[]
@@ -56,6 +56,8 @@ export interface ToolMessage extends Common {
   readonly content: Content
   /** The call was refused, failed, or did not run. */
   readonly isError?: true
+  /** Nothing ran; `breach`: because of this limit. What a client says of its own calls never has it. */
+  readonly unrun?: { readonly breach?: Breach }
 }
 
 export interface ToolCall {

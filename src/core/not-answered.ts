@@ -3,5 +3,5 @@ import { randomText } from './ids.ts'
 
 /** The result of a call that nobody ran, or that was cut off, so that no call stands without one (contract §4.5). */
 export function notAnswered({ id: callId }: ToolCall): ToolMessage {
-  return { role: 'tool', id: `msg_${randomText(16)}`, callId, content: '(not answered)', isError: true }
+  return { role: 'tool', id: `msg_${randomText(16)}`, callId, content: '(not answered)', isError: true, unrun: {} }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { toolLoop } from '../../src/advisors/tool-loop.ts'
-import type { Message, Usage } from '../../src/core/chat.ts'
+import type { Answer, LimitHit, Message, Usage } from '../../src/core/chat.ts'
+import { closeBatch } from '../../src/core/close-batch.ts'
 import { advised, type Run, type Turn } from '../../src/core/turn.ts'
 import { limits } from '../../src/tools/guards/limits.ts'
 import { aPolicy, aTurn, listener, type Scripted, scripted, toolbox } from '../helper/turn.ts'
@@ -114,7 +115,7 @@ t.test(
         ]
       )
       t.match(held, [
-        { runner: 'gateway', state: 'requested', arguments: '{broken', effect: 'read' },
+        { runner: 'gateway', state: 'requested', arguments: '{broken', effect: 'write' },
         { runner: 'nobody', state: 'requested' }
       ])
       t.strictSame(heard, [
@@ -156,4 +157,75 @@ t.test('a turn that goes on counts what it had: rounds go on, tokens and calls a
     model.seen.map(({ round }) => round),
     [3]
   )
+})
+
+/** The turn as the edge makes it of the answer that waited and what the client says: with a result for every call. */
+function goOn(turn: Turn, { messages, held = [] }: Answer, script: Scripted[]) {
+  const given = held.flatMap(({ callId, result }): Message[] =>
+    result ? [] : [{ role: 'tool', id: `of-${callId}`, callId, content: 'page' }]
+  )
+  const more = closeBatch([...turn.prompt.messages, ...messages, ...given])
+  const changes = { ...turn, prompt: { ...turn.prompt, messages: more }, resumes: 'msg_waited' }
+  return ask(script, { a: ran, theirs: undefined }, changes)
+}
+
+const ran: Run = async () => ({ content: '1', status: 'ok' })
+
+function limited(onLimit: 'stop' | 'tell_model' | 'force_answer') {
+  return { ...aPolicy, limits: { ...aPolicy.limits, perTool: { a: 1 }, onLimit } }
+}
+
+const hit: LimitHit = { kind: 'max_calls_per_tool', tool: 'a', max: 1 }
+
+t.test('a limit that was met beside the client’s calls holds when the turn goes on', async t => {
+  const script = [{ calls: [call('1', 'a'), call('2', 'theirs'), call('3', 'a')] }]
+  const first = ask(script, { a: ran, theirs: undefined }, { policy: limited('force_answer') })
+  const waiting = await first.answer
+  t.equal(waiting.finish, 'client_calls')
+  const { turn, model, answer } = goOn(first.turn, waiting, [{ text: 'So far.', calls: [call('4', 'a')] }])
+  const { finish, message, limit } = await answer
+  t.equal(finish, 'stop')
+  t.strictSame([message.content, message.calls], ['So far.', []])
+  t.strictSame(limit, hit)
+  t.strictSame(
+    model.seen.map(({ prompt }) => prompt.params.tool_choice),
+    ['none']
+  )
+  t.match(
+    turn.told.filter(({ type }) => type === 'limit'),
+    [{ action: 'force_answer', hit }]
+  )
+})
+
+t.test('rounds in which nothing ran are counted over all requests of the turn', async t => {
+  const policy = limited('tell_model')
+  const first = ask(
+    [{ calls: [call('1', 'a')] }, { calls: [call('2', 'a')] }, { calls: [call('3', 'theirs')] }],
+    { a: ran, theirs: undefined },
+    { policy }
+  )
+  const waiting = await first.answer
+  const going = goOn(first.turn, waiting, [{ calls: [call('4', 'a')] }, { text: 'Done.' }])
+  t.equal((await going.answer).limit, undefined, 'what the client ran has run')
+  t.equal(going.model.seen.at(-1)?.prompt.params.tool_choice, undefined)
+
+  const refused = { isError: true as const, unrun: { breach: { hit, action: 'tell_model' as const } } }
+  const rounds = ['1', '2', '3'].flatMap((id): Message[] => [
+    { role: 'assistant', id: `a${id}`, content: '', calls: [call(id, 'a')] },
+    { role: 'tool', id: `t${id}`, callId: id, content: 'Limit reached.', ...refused }
+  ])
+  const last = goOn(first.turn, { ...waiting, messages: rounds, held: [] }, [{ text: 'I give up.' }])
+  t.strictSame((await last.answer).limit, hit, 'the third ended the request before')
+  t.equal(last.model.seen[0]?.prompt.params.tool_choice, 'none')
+})
+
+t.test('a limit that ends a turn where it goes on hands over what the last batch came to', async t => {
+  const policy = { ...aPolicy, limits: { ...aPolicy.limits, maxRounds: 1, maxCalls: 2 } }
+  const first = ask([{ calls: [call('1', 'a'), call('2', 'theirs')] }], { a: ran, theirs: undefined }, { policy })
+  const { finish, partialResults } = await goOn(first.turn, await first.answer, []).answer
+  t.equal(finish, 'round_limit')
+  t.strictSame(partialResults, [
+    { id: '1', name: 'a', content: '1' },
+    { id: '2', name: 'theirs', content: 'page' }
+  ])
 })
