@@ -14,6 +14,8 @@ export class Speaker {
   readonly #wantsLast: boolean
   /** There is a tool that the gateway runs, as far as is known. */
   #hasOurs: boolean
+  /** An advisor further in may add one, which is known when the round is over. */
+  readonly #mayAdd: boolean
   #passes = false
   /** They go out under ids of the gateway's choice. */
   readonly renames: boolean
@@ -22,7 +24,8 @@ export class Speaker {
   #last = ''
   #newRound = false
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, mayAdd: boolean) {
+    this.#mayAdd = mayAdd
     this.#emit = turn.emit
     this.#tools = turn.prompt.tools
     this.#isManual = turn.policy.toolExecution === 'manual'
@@ -48,7 +51,7 @@ export class Speaker {
   round(mayCall: boolean, ids: CallIds): Pick<Turn, 'emit' | 'callsAreHeld'> {
     this.#held = []
     this.#newRound = this.#last !== ''
-    this.#passes = mayCall && (this.#isManual || !this.#hasOurs)
+    this.#passes = mayCall && (this.#isManual || !(this.#hasOurs || this.#mayAdd))
     if (this.#emit === undefined) return { emit: undefined }
     if (this.#passes) return { emit: this.#passing(ids), callsAreHeld: false }
     if (this.#hasOurs && this.#wantsLast) return { emit: delta => this.#hold(delta), callsAreHeld: true }

@@ -24,6 +24,8 @@ export interface ToolLoopOptions {
   readonly failTurnOn?: readonly string[]
   /** The words, in any case, under which calls are run. Absent: any but those for a cut or filtered answer. */
   readonly eligibleFinish?: readonly string[] | undefined
+  /** An advisor further in may add tools: no call is the client's before the round is over. Default false. */
+  readonly mayAddTools?: boolean
 }
 
 /**
@@ -31,13 +33,13 @@ export interface ToolLoopOptions {
  * reached, the results are the answer, or the calls are the client's to run. It stands between the two lists of the
  * configuration, in neither. Call and stream are the same code; a stream only has a listener (contract §4.1).
  */
-export function toolLoop({ guards, failTurnOn = [], eligibleFinish }: ToolLoopOptions): Advisor {
+export function toolLoop({ guards, failTurnOn = [], eligibleFinish, mayAddTools = false }: ToolLoopOptions): Advisor {
   const run = guarded(runOffered, ...guards)
   const eligible = eligibleFinish && new Set(eligibleFinish.map(word => word.toLowerCase()))
   return {
     name: 'tool-loop',
     async advise(asked, next) {
-      const speaker = new Speaker(asked)
+      const speaker = new Speaker(asked, mayAddTools)
       let progress = begun(asked)
       for (let round = roundsOfTurn(asked) + 1; ; round++) {
         const over = endOf(progress.turn, round, progress.usage)

@@ -73,9 +73,11 @@ function creators(config: Config, { models, sessions, finder }: ChainServices): 
   }
 }
 
-function loopOf({ loop, chain }: Config, { guards, added = [], loop: other }: ChainServices): Advisor {
+function loopOf({ loop, chain, advisors }: Config, { guards, added = [], loop: other }: ChainServices): Advisor {
   if (other) return other(callRunner(guards))
-  const mayAddTools = added.some(({ name }) => chain.call.includes(name))
+  // Remote ones cannot.
+  const remotes = new Set(advisors.map(({ name }) => name))
+  const mayAddTools = added.some(({ name }) => chain.call.includes(name) && !remotes.has(name))
   return toolLoop({ guards, failTurnOn: loop.fail_turn_on, eligibleFinish: loop.eligible_finish, mayAddTools })
 }
 
