@@ -1,7 +1,6 @@
 import { augmentedValues } from '../core/augmented.ts'
 import type { Tool, ToolCall, ToolMessage } from '../core/chat.ts'
 import { lastAnswer } from '../core/conversation.ts'
-import { GatewayError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import type { Breach, Run, ToolResult, Turn } from '../core/turn.ts'
 
@@ -113,8 +112,8 @@ async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Prom
     return settled(call, result, turn)
   } catch (error) {
     // The turn ends here: what the tool did, if it had begun, nobody will know.
-    const code = error instanceof GatewayError ? error.code : 'cancelled'
-    turn.tell({ ...told, status: 'unknown', code, attempts: 0, durationMs: performance.now() - startedAt })
+    const durationMs = performance.now() - startedAt
+    turn.tell({ ...told, status: 'unknown', code: 'tool_cancelled', attempts: 0, durationMs })
     throw error
   }
 }

@@ -229,3 +229,12 @@ t.test('a limit that ends a turn where it goes on hands over what the last batch
     { id: '2', name: 'theirs', content: 'page' }
   ])
 })
+
+t.test('a call that a guard ended together with the turn is told of by a word for calls', async t => {
+  const { turn, answer } = ask([{ calls: [call('1', 'a')] }], { a: () => Promise.reject(new Error('boom')) })
+  await t.rejects(answer, { message: 'boom' })
+  t.match(
+    turn.told.filter(({ type }) => type === 'tool.end'),
+    [{ callId: '1', status: 'unknown', code: 'tool_cancelled' }]
+  )
+})
