@@ -12,19 +12,23 @@ export interface MemoryOptions {
   readonly store: Pick<SessionStore, 'turns' | 'summary' | 'append'>
 }
 
+/** What a request has written of its turn: an advisor outside may ask more than once. */
+type Written = WeakMap<Turn['request'], Pick<StoredTurn, 'id' | 'status' | 'answerId'>>
+
 /**
  * Recalls and keeps by `policy.memory` (contract §4.9, §4.11); `mode: off` costs nothing. The turn is on disk before
  * its answer is returned. A turn that fails is kept up to there, calls and results included, marked, and never
  * recalled. Rejects with `store_unavailable` when the store cannot be used.
  */
 export function memory({ store }: MemoryOptions): Advisor {
+  const written: Written = new WeakMap()
   return {
     name: 'memory',
-    advise: (turn, next) => (turn.policy.memory.mode === 'off' ? next(turn) : remembered(turn, next, store))
+    advise: (turn, next) => (turn.policy.memory.mode === 'off' ? next(turn) : remembered(turn, next, store, written))
   }
 }
 
-async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']): Promise<Answer> {
+async function remembered(turn: Turn, next: Model, store: MemoryOptions['store'], written: Written): Promise<Answer> {
   const { unheard, ...found } = await look(turn, store)
   const { past } = found
   const request = readRequest(turn)
@@ -37,8 +41,9 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
   }
   try {
     const answer = await next({ ...composed(turn, request, found), keep })
-    const kept = keptTurn(turn, { request, past, answer })
+    const kept = again(keptTurn(turn, { request, past, answer }), written.get(turn.request))
     await Promise.all([...unheard(request.before), kept].map(append))
+    written.set(turn.request, kept)
     return answer
   } catch (error) {
     const failed = failedTurn(turn, { request, past, heard, error })
@@ -46,6 +51,14 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
     if (failed) await append(failed).catch(() => {})
     throw error
   }
+}
+
+/** In place of what the same request has written before, not of what it went on from. */
+function again(kept: StoredTurn, before: Pick<StoredTurn, 'id' | 'status' | 'answerId'> | undefined): StoredTurn {
+  if (before?.id !== kept.id || kept.replaces === undefined) return kept
+  const { replaces, answers: _, ...rest } = kept
+  if (before.status !== 'awaiting_client') return rest
+  return { ...rest, replaces, ...(before.answerId !== undefined && { answers: before.answerId }) }
 }
 
 interface Looked extends Recalled {
