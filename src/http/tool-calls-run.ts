@@ -77,6 +77,7 @@ function turnOf(
     round: batch.calls[0]?.round ?? 0,
     prompt: { model: '', messages: asWritten(messages, batch.calls), tools, params },
     spent: { rounds: 0, usage: earlier?.usage },
+    costMicros: () => earlier?.costMicros ?? 0,
     signal: clock.signal,
     session: sessionOf(waiting, principal, config.session.scope),
     principal,
