@@ -116,7 +116,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
     tell: event => metrics.turnEvent(event)
   })
   await gateway.register(sessions, {
-    ...{ sessions: stores.sessions, finder, config },
+    ...{ sessions: stores.sessions, calls: stores.calls, turns: stores.turns, finder, config },
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
   await gateway.register(turns, { turns: stores.turns, underWay })

@@ -10,7 +10,8 @@ import type { ToolFinder } from '../core/finder.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
 import type { Principal } from '../core/principal.ts'
 import { encodeMessage } from '../dialects/openai-chat/message.ts'
-import type { SessionInfo, SessionStore, TranscriptMessage } from '../stores/contracts.ts'
+import type { CallStore, SessionInfo, SessionStore, TranscriptMessage, TurnStore } from '../stores/contracts.ts'
+import { endedView } from './ended-view.ts'
 import { errorAnswers } from './error-schema.ts'
 import { type PolicyConfig, policyOf } from './policy.ts'
 import { sessionKey } from './session-key.ts'
@@ -21,6 +22,8 @@ import { NO_OPTIONS } from './turn-options.ts'
 
 export interface SessionsOptions {
   readonly sessions: SessionStore
+  readonly calls: Pick<CallStore, 'waiting'>
+  readonly turns: Pick<TurnStore, 'get' | 'save'>
   readonly finder: Pick<ToolFinder, 'evict'>
   readonly config: PolicyConfig & Pick<Config, 'session'>
   /** What the session's next turn would recall by this policy. */
@@ -45,7 +48,7 @@ const gone = z.null().describe('Done.')
  * §2.2). A session that was never used, or is another key's, is `404 not_found`.
  */
 export async function sessions(app: FastifyInstance, options: SessionsOptions): Promise<void> {
-  const { sessions, finder, config, recall } = options
+  const { sessions, calls, turns, finder, config, recall } = options
   const typed = app.withTypeProvider<ZodTypeProvider>()
   const keyOf = (request: FastifyRequest, id: string, branch?: string) =>
     sessionKey(principalOf(request), id, config.session.scope, branch)
@@ -120,9 +123,15 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
     async (request, reply) => {
       const { id } = request.params
       const info = await sessions.get(keyOf(request, id))
+      const branches = ['main', ...(info?.branches ?? [])]
+      const waiting = await Promise.all(branches.map(branch => calls.waiting(keyOf(request, id, branch))))
       const isDeleted = await sessions.delete(keyOf(request, id))
       evicted(request, id, info)
       if (!isDeleted) throw notFound(id)
+      for (const turn of waiting.flat()) {
+        const row = await turns.get(turn.id)
+        if (row) await turns.save({ ...row, view: endedView(row, 'cancelled') })
+      }
       return reply.code(204).send(null)
     }
   )

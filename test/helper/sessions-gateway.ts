@@ -43,7 +43,7 @@ export async function aSessionsGateway(t: Test, changes: ConfigInput = {}) {
   ]
   await app.register(auth, { principals: principals({ mode: 'keys', development: false, keys }), development: false })
   await app.register(sessions, {
-    ...{ sessions: stores.sessions, finder, config },
+    ...{ sessions: stores.sessions, calls: stores.calls, turns: stores.turns, finder, config },
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
   await app.register(turns, { turns: stores.turns, underWay: new TurnsUnderWay() })

@@ -170,3 +170,14 @@ t.test('a key sees its own turns, an auditor the tenant’s, an admin all', asyn
   for (const who of ['bob', 'cat']) t.match(await get(who, '/v1/turns/turn_1'), { status: 404 }, who)
   t.match(await get('ann', '/v1/turns/turn_2'), { status: 404, body: { error: { code: 'not_found' } } })
 })
+
+t.test('a turn that waited in a session that was deleted is cancelled', async t => {
+  const { stores, store, fetchAs } = await aSessionsGateway(t)
+  await store('s1', aStoredTurn('turn_1', { status: 'awaiting_client' }))
+  const calls = [{ id: 'c1', status: 'open', is_error: false }]
+  const view = JSON.stringify({ status: 'awaiting_client', usage: {}, rounds: [{ n: 1, calls }] })
+  await stores.turns.save({ id: 'turn_1', tenant: 'a', keyId: 'ann', sessionId: 's1', createdAt: 1, view })
+  t.equal((await fetchAs('ann', '/v1/sessions/s1', { method: 'DELETE' })).status, 204)
+  const now = JSON.parse((await stores.turns.get('turn_1'))?.view ?? '')
+  t.match(now, { status: 'cancelled', rounds: [{ calls: [{ status: 'not_run' }] }] })
+})
