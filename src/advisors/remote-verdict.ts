@@ -3,6 +3,7 @@ import type { ChatShapes } from '../core/chat-shapes.ts'
 import { cleanMessage } from '../core/clean-message.ts'
 import { GatewayError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
+import { isFields } from '../core/is-fields.ts'
 import { addUsage } from '../core/usage.ts'
 import { RemoteFailure } from './remote-failure.ts'
 import { loose, reunited } from './remote-messages.ts'
@@ -115,8 +116,4 @@ function decode<T>(read: () => T): T {
 
 function newId(): string {
   return `msg_${randomText(16)}`
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

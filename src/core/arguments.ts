@@ -1,4 +1,5 @@
 import type { Fields } from './chat.ts'
+import { isFields } from './is-fields.ts'
 import { isDeeperThan } from './json-depth.ts'
 import { type Revived, rawNumber } from './raw-number.ts'
 
@@ -20,10 +21,10 @@ export function parseArguments(text: string): Arguments {
   if (trimmed === '' || trimmed === 'null') return { ok: true, value: {}, text: '{}' }
   const parsed = parseJson(trimmed)
   if (!parsed.ok) return parsed
-  if (isObject(parsed.value)) return { ok: true, value: parsed.value, text: exactText(trimmed, parsed.value) }
+  if (isFields(parsed.value)) return { ok: true, value: parsed.value, text: exactText(trimmed, parsed.value) }
   if (typeof parsed.value === 'string') {
     const inner = parseJson(parsed.value.trim())
-    if (inner.ok && isObject(inner.value)) {
+    if (inner.ok && isFields(inner.value)) {
       return { ok: true, value: inner.value, text: exactText(parsed.value, inner.value) }
     }
   }
@@ -97,13 +98,9 @@ function bigAsText(_key: string, value: unknown, context?: Revived): unknown {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
-  if (!isObject(value)) return value
+  if (!isFields(value)) return value
   // A null prototype keeps a key named __proto__ an ordinary key.
   const copy: Record<string, unknown> = Object.create(null)
   for (const key of Object.keys(value).sort()) copy[key] = sorted(value[key])
   return copy
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

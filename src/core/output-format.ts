@@ -1,5 +1,6 @@
 import type { Fields } from './chat.ts'
 import { GatewayError } from './errors.ts'
+import { isFields } from './is-fields.ts'
 
 /** What a request wants its answer to be: any JSON object, or JSON that follows a schema (any JSON without one). */
 export type OutputFormat =
@@ -26,10 +27,6 @@ export function outputFormat({ response_format: format }: Fields): OutputFormat 
     ...(schema && { schema }),
     ...(typeof description === 'string' && { description })
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function mustBeObject(param: string): GatewayError {

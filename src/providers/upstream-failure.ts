@@ -1,7 +1,7 @@
 import type { Fields } from '../core/chat.ts'
 import { cleanMessage } from '../core/clean-message.ts'
 import { type ErrorCode, type ErrorDetail, GatewayError } from '../core/errors.ts'
-import { isFields } from './is-fields.ts'
+import { isFields } from '../core/is-fields.ts'
 
 /** What a provider said when it failed. */
 export interface SaidFailure {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../core/errors.ts'
+import { isFields } from '../core/is-fields.ts'
 import { isDeeperThan } from '../core/json-depth.ts'
 import { type OutputFormat, SCHEMA_PARAM } from '../core/output-format.ts'
 import { cutText } from './cut-text.ts'
@@ -29,8 +30,7 @@ export function outputJudge(format: OutputFormat): OutputJudge {
 }
 
 function notAnObject(value: unknown): readonly string[] {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? [] : ['must be a JSON object']
+  return isFields(value) ? [] : ['must be a JSON object']
 }
 
 function reasonsBy({ schema }: Extract<OutputFormat, { type: 'json_schema' }>): SchemaReasons {

@@ -1,3 +1,4 @@
+import { isFields } from '../core/is-fields.ts'
 import { exactJson } from './exact-json.ts'
 
 /** An answer of the type `application/vnd.loopgate.tool-result+json` (contract §6.5). */
@@ -50,8 +51,4 @@ function textOfBlock(block: unknown): string | undefined {
     default:
       return undefined
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

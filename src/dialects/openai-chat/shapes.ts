@@ -1,6 +1,7 @@
 import type { AssistantMessage, Fields, Finish } from '../../core/chat.ts'
 import type { ChatShapes, DecodedAnswer } from '../../core/chat-shapes.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { without } from './fields.ts'
 import { encodeMessage } from './message.ts'
@@ -54,8 +55,4 @@ function reply(wire: unknown, id: string): AssistantMessage {
 
 function invalid(param: string, rule: string): GatewayError {
   return new GatewayError('invalid_request', `${param} ${rule}.`, { param })
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import type { Fields } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { isFields } from '../../core/is-fields.ts'
 import type { WireMessage } from './body.ts'
 
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
@@ -49,10 +50,6 @@ function isText(value: unknown): boolean {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function wrong(param: string, rule: string): GatewayError {

@@ -1,6 +1,6 @@
 import type { Delta, Fields, ToolCall } from '../../core/chat.ts'
 import { randomText } from '../../core/ids.ts'
-import { isFields } from '../is-fields.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { mergeFields } from './merge-fields.ts'
 
 type CallDelta = Extract<Delta, { type: 'call' }>

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Delta, Fields, ToolCall } from '../../core/chat.ts'
-import { isFields } from '../is-fields.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { CallReader } from './calls.ts'
 import { mergeFields } from './merge-fields.ts'
 

@@ -1,5 +1,5 @@
 import type { Fields } from '../../core/chat.ts'
-import { isFields } from '../is-fields.ts'
+import { isFields } from '../../core/is-fields.ts'
 
 /**
  * Fields that nobody reads, put together from their pieces: texts and lists are appended, objects merged, everything

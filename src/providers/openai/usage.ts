@@ -1,5 +1,5 @@
 import type { Fields, Usage } from '../../core/chat.ts'
-import { isFields } from '../is-fields.ts'
+import { isFields } from '../../core/is-fields.ts'
 
 /** OpenAI's usage object as ours. Negative and missing numbers are not there; `undefined` when nothing useful is. */
 export function usageOf(value: unknown): Usage | undefined {

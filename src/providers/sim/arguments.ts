@@ -1,5 +1,5 @@
 import type { Fields } from '../../core/chat.ts'
-import { isFields } from '../is-fields.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { instance } from './instance.ts'
 import { words } from './words.ts'
 

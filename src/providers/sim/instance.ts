@@ -1,6 +1,6 @@
 import type { Fields } from '../../core/chat.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { ownValue } from '../../core/own-value.ts'
-import { isFields } from '../is-fields.ts'
 
 const MAX_DEPTH = 12
 

@@ -1,9 +1,9 @@
 /** What the model `sim` says: deterministic, without clock or chance (contract §10). */
 import type { Fields, Message, Tool, ToolCall } from '../../core/chat.ts'
 import { messagesOfTurn } from '../../core/conversation.ts'
+import { isFields } from '../../core/is-fields.ts'
 import { textOf } from '../../core/text.ts'
 import type { Turn } from '../../core/turn.ts'
-import { isFields } from '../is-fields.ts'
 import { argumentsFor } from './arguments.ts'
 import { instance } from './instance.ts'
 import { words } from './words.ts'

@@ -1,4 +1,4 @@
-import type { Fields } from '../core/chat.ts'
+import type { Fields } from './chat.ts'
 
 /** Is it a JSON object? */
 export function isFields(value: unknown): value is Fields {
