@@ -1,7 +1,6 @@
 /** Compaction: older turns of a session are recalled as a summary in their place (contract §4.9). */
 import type { Answer, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
 import { textOf } from '../core/text.ts'
 import type { Turn } from '../core/turn.ts'
 import type { SessionStore, StoredSummary } from '../stores/contracts.ts'
@@ -59,9 +58,8 @@ async function notesOn(
   turns: readonly PastTurn[],
   ask: Parameters<Compact>[1]
 ): Promise<string> {
-  const newId = () => `msg_${randomText(16)}`
   let notes = before?.text
-  for (const part of partsOf(turns)) notes = textIn(await ask(notesRequest(notes, part, newId)))
+  for (const part of partsOf(turns)) notes = textIn(await ask(notesRequest(notes, part)))
   return notes ?? ''
 }
 

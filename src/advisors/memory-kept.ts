@@ -1,7 +1,7 @@
 import type { Answer, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { heldRequest } from '../core/held-request.ts'
-import { randomText, ulid } from '../core/ids.ts'
+import { newMessageId, ulid } from '../core/ids.ts'
 import { notAnswered } from '../core/not-answered.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf, type TurnStatus } from '../core/turn-status.ts'
@@ -89,7 +89,7 @@ function answered(messages: readonly Message[]): readonly Message[] {
  * the window or a summary was not read. Memory holds none twice.
  */
 function underOwnIds(messages: readonly Message[]): readonly Message[] {
-  return messages.map(message => ({ ...message, id: newId() }))
+  return messages.map(message => ({ ...message, id: newMessageId() }))
 }
 
 /** What the turn had when it came to memory. Of a turn that goes on it stands there as it was stored. */
@@ -105,12 +105,8 @@ function askedMessages(
       // The edge has minted the ids of questions.
       const isNew = (isStored || message.role === 'user') && !taken.has(message.id)
       taken.add(message.id)
-      return isNew ? message : { ...message, id: newId() }
+      return isNew ? message : { ...message, id: newMessageId() }
     })
-}
-
-function newId(): string {
-  return `msg_${randomText(16)}`
 }
 
 function isWaiting(status: TurnStatus): boolean {

@@ -1,4 +1,5 @@
 import type { Content, Message } from '../core/chat.ts'
+import { newMessage } from '../core/new-message.ts'
 
 /** Of one message, so much is read; tools may have answered with more than any model takes. */
 const MAX_TEXT = 16_000
@@ -8,16 +9,12 @@ const INSTRUCTION = `You keep the notes of a conversation between a user and an 
 /** Asks a model for notes that stand for the earlier ones (`before`) and the messages together. */
 export function notesRequest(
   before: string | undefined,
-  messages: readonly Message[],
-  newId: () => string
+  messages: readonly Message[]
 ): readonly [system: Message, user: Message] {
   const lines = messages.map(message => JSON.stringify(lineOf(message)))
   const notes = before === undefined ? [] : ['Notes so far:', before, '']
   const content = [...notes, 'Messages:', ...lines].join('\n')
-  return [
-    { role: 'system', id: newId(), content: INSTRUCTION },
-    { role: 'user', id: newId(), content }
-  ]
+  return [newMessage('system', INSTRUCTION), newMessage('user', content)]
 }
 
 function lineOf(message: Message): object {

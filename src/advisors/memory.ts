@@ -1,7 +1,8 @@
 /** Memory: what earlier turns of the session said goes in front of the question, and the turn is kept at its end. */
 import type { Answer, Message } from '../core/chat.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
-import type { SessionOwner, SessionStore, StoredTurn } from '../stores/contracts.ts'
+import type { SessionStore, StoredTurn } from '../stores/contracts.ts'
 import { unheardTurns } from './memory-history.ts'
 import { failedTurn, keptTurn } from './memory-kept.ts'
 import { type Recalled, recalled } from './memory-recall.ts'
@@ -32,7 +33,7 @@ async function remembered(turn: Turn, next: Model, store: MemoryOptions['store']
   const { unheard, ...found } = await look(turn, store)
   const { past } = found
   const request = readRequest(turn)
-  const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn), kept)
+  const append = (kept: StoredTurn) => store.append(turn.session, ownerOf(turn.principal), kept)
 
   const heard: Message[] = []
   const keep = (message: Message): void => {
@@ -99,8 +100,4 @@ function composed(turn: Turn, { head, before, own }: RememberedRequest, { summar
   const now = [...before, ...own]
   const messages = [...head, ...summary, ...withUniqueCalls(past.flat(), now), ...now]
   return revise(turn, { messages })
-}
-
-function ownerOf({ principal }: Turn): SessionOwner {
-  return { tenant: principal.tenant, keyId: principal.key }
 }

@@ -1,6 +1,6 @@
 import type { Answer, AssistantMessage, Choice, Finish, Message } from '../core/chat.ts'
 import type { HeldCall } from '../core/held-calls.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessageId } from '../core/ids.ts'
 import { textOf } from '../core/text.ts'
 import type { Verdict } from './remote-verdict.ts'
 
@@ -46,6 +46,6 @@ function ofBatch(messages: readonly Message[], held: readonly HeldCall[], said: 
     return { message: said, messages: [...before, batch, ...results], held: waiting }
   }
   if (ran.size === 0) return { message: said, messages: [...before, said] }
-  const message = { ...said, id: `msg_${randomText(16)}` }
+  const message = { ...said, id: newMessageId() }
   return { message, messages: [...before, { ...batch, content: '' }, ...results, message] }
 }

@@ -1,8 +1,8 @@
-import type { AssistantMessage, Fields, Finish, Message, Usage } from '../core/chat.ts'
+import type { AssistantMessage, Finish, Message, Usage } from '../core/chat.ts'
 import type { ChatShapes } from '../core/chat-shapes.ts'
 import { cleanMessage } from '../core/clean-message.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessageId } from '../core/ids.ts'
 import { isFields } from '../core/is-fields.ts'
 import { addUsage } from '../core/usage.ts'
 import { RemoteFailure } from './remote-failure.ts'
@@ -69,7 +69,7 @@ function decided(decision: (typeof DECISIONS)[number], value: unknown, asked: As
 
 function messages(wire: unknown, { question, sent, shapes }: Asked): Verdict {
   if (question.phase !== 'request') throw new RemoteFailure('wrong_form', 'messages')
-  const decoded = decode(() => shapes.decodeMessages(wire, newId))
+  const decoded = decode(() => shapes.decodeMessages(wire, newMessageId))
   const now = reunited({ messages: question.messages, sent: sent(), wire: wire as readonly unknown[], decoded })
   const before = loose(question.messages)
   if ([...loose(now)].some(id => !before.has(id))) throw new RemoteFailure('wrong_form', 'messages: calls and results')
@@ -89,7 +89,7 @@ function message(wire: unknown, { question, shapes }: Asked): Verdict {
 }
 
 function answer(wire: unknown, { question, shapes, decodeUsage }: Asked): Verdict {
-  const id = question.phase === 'response' ? question.message.id : newId()
+  const id = question.phase === 'response' ? question.message.id : newMessageId()
   const { message, finish, usage } = decode(() => shapes.decodeAnswer(wire, id))
   const spent = decodeUsage(usage)
   return { kind: 'answer', message, finish, ...(spent && { usage: spent }) }
@@ -112,8 +112,4 @@ function decode<T>(read: () => T): T {
     if (error instanceof GatewayError) throw new RemoteFailure('wrong_form', error.detail.param)
     throw error
   }
-}
-
-function newId(): string {
-  return `msg_${randomText(16)}`
 }

@@ -1,10 +1,12 @@
 /** An advisor that somebody else runs, in any language: asked over HTTP before a model call, after it, or both. */
 import type { Answer, Message, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import { questionOf } from '../core/question-of.ts'
 import { replay } from '../core/replay.ts'
 import { withSpent } from '../core/spent.ts'
-import { type Advisor, type Emit, type Model, revise, type Turn } from '../core/turn.ts'
+import { type Advisor, type Model, revise, type Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import { withUsageOf } from '../core/with-usage-of.ts'
 import type { Consult } from './remote-consult.ts'
 import { RemoteFailure } from './remote-failure.ts'
 import { replaced } from './remote-replaced.ts'
@@ -44,8 +46,8 @@ export function remote(options: RemoteOptions): Advisor {
       const { message, usage } = answer
       const after = await ask(turn, { phase: 'response', message, usage }, usage)
       const said = after.kind === 'message' || after.kind === 'answer' ? replaced(answer, after) : answer
-      await replay(said.message, marked(turn.emit, said.choice?.logprobs))
-      return withUsage(said, addUsage(usage, after.usage))
+      await replay(said.message, turn.emit, said.choice?.logprobs)
+      return withUsageOf(said, after)
     }
   }
 }
@@ -102,29 +104,17 @@ function refuseManyChoices({ prompt }: Turn, name: string): void {
 /** Asks below, and adds what was used before, whether an answer comes or an error. */
 async function paid(turn: Turn, next: Model, before: Usage | undefined): Promise<Answer> {
   try {
-    const answer = await next(turn)
-    return withUsage(answer, addUsage(before, answer.usage))
+    return withUsageOf(await next(turn), { usage: before })
   } catch (error) {
     throw withSpent(error, before)
   }
 }
 
-function withUsage(answer: Answer, usage: Usage | undefined): Answer {
-  return usage === answer.usage ? answer : { ...answer, ...(usage && { usage }) }
-}
-
 /** The turn begins at its question; where that was taken away, at the last message of its kind. */
 function withMessages(turn: Turn, messages: readonly Message[]): Turn {
   const isThere = messages.some(({ id }) => id === turn.question)
-  const last = (role: Message['role']) => messages.findLast(message => message.role === role)
-  const question = isThere ? turn.question : ((last('user') ?? last('system') ?? messages[0])?.id ?? turn.question)
+  const question = isThere ? turn.question : (questionOf(messages)?.id ?? turn.question)
   return { ...revise(turn, { messages }), question }
-}
-
-/** The text comes in one piece, and with it what is known of its tokens. */
-function marked(emit: Emit | undefined, logprobs: unknown): Emit | undefined {
-  if (emit === undefined || logprobs === undefined) return emit
-  return delta => emit(delta.type === 'text' ? { ...delta, logprobs } : delta)
 }
 
 /** No model is asked. */

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Delta, Usage } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import { withSpent } from '../core/spent.ts'
 import type { Advisor, Emit, Turn } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
+import { withUsageOf } from '../core/with-usage-of.ts'
 
 export interface RetryOptions {
   /** Attempts after the first. Default 2. */
@@ -29,17 +31,15 @@ export function retry(options: RetryOptions | ((model: string) => RetryOptions) 
         const seen: Seen = { visible: false, target: undefined }
         try {
           const answer = await next(watched(turn, seen))
-          const usage = addUsage(lost, answer.usage)
-          return usage === answer.usage ? answer : { ...answer, ...(usage && { usage }) }
+          return withUsageOf(answer, { usage: lost })
         } catch (error) {
           if (!(error instanceof GatewayError) || turn.signal.aborted) throw error
-          const spent = addUsage(lost, error.detail.usage)
           const { retryAfterMs } = error.detail
           const isTooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs
           if (seen.visible || attempt >= maxRetries || !error.transient || isTooLong) {
-            throw spent === error.detail.usage ? error : withUsage(error, spent)
+            throw withSpent(error, lost)
           }
-          lost = spent
+          lost = addUsage(lost, error.detail.usage)
           const delayMs = retryAfterMs ?? jitter(attempt, minMs, maxMs)
           turn.tell({ type: 'retry', round: turn.round, code: error.code, delayMs, ...seen.target })
           await sleep(delayMs, undefined, { signal: turn.signal })
@@ -79,8 +79,4 @@ function isVisible(delta: Delta, { callsAreHeld, textIsHeld }: Turn): boolean {
 function jitter(attempt: number, minMs: number, maxMs: number): number {
   const ceilingMs = Math.min(minMs * 2 ** (attempt + 1), maxMs)
   return minMs + Math.random() * Math.max(0, ceilingMs - minMs)
-}
-
-function withUsage(error: GatewayError, usage: Usage | undefined): GatewayError {
-  return new GatewayError(error.code, error.message, { ...error.detail, ...(usage && { usage }) })
 }

@@ -1,5 +1,5 @@
 import type { Content, Message } from '../core/chat.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessage } from '../core/new-message.ts'
 import type { OutputFormat } from '../core/output-format.ts'
 import { revise, type Turn } from '../core/turn.ts'
 
@@ -15,7 +15,7 @@ export function toldInWords(turn: Turn, format: OutputFormat): Turn {
 function withInstructions(messages: readonly Message[], text: string): readonly Message[] {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const last = messages[at]
-  if (last?.role !== 'user') return [...messages, { role: 'user', id: `msg_${randomText(16)}`, content: text }]
+  if (last?.role !== 'user') return [...messages, newMessage('user', text)]
   return messages.with(at, { ...last, content: appended(last.content, `\n${text}`) })
 }
 

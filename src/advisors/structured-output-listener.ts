@@ -1,4 +1,5 @@
 import type { AssistantMessage, Delta } from '../core/chat.ts'
+import { hasGatewayTool } from '../core/has-gateway-tool.ts'
 import type { Emit, Turn } from '../core/turn.ts'
 
 /**
@@ -16,7 +17,7 @@ export class Listener {
 
   constructor(turn: Turn) {
     const { emit, prompt, policy } = turn
-    this.#isOneRound = policy.toolExecution === 'manual' || !prompt.tools.values().some(tool => tool.run !== undefined)
+    this.#isOneRound = policy.toolExecution === 'manual' || !hasGatewayTool(prompt.tools)
     this.turn = emit === undefined ? turn : { ...turn, ...this.#between(turn, emit) }
   }
 

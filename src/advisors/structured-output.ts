@@ -94,20 +94,13 @@ function isJudged({ message, finish, limit }: Answer): boolean {
 
 /** The answer goes to whoever listens, and up with what all attempts took and added. */
 async function given(turn: Turn, { added, usage }: Progress, { answer, listener, structured }: Attempt) {
-  await replay(listener.unheard(answer.message), withLogprobs(turn, answer))
+  await replay(listener.unheard(answer.message), turn.emit, answer.choice?.logprobs)
   return {
     ...answer,
     messages: [...added, ...answer.messages],
     ...(usage && { usage }),
     ...(structured && { structured })
   }
-}
-
-/** Log probabilities of the whole text go with it. */
-function withLogprobs({ emit }: Turn, { choice }: Answer): Turn['emit'] {
-  const logprobs = choice?.logprobs
-  if (logprobs === undefined) return emit
-  return emit && (delta => emit(delta.type === 'text' ? { ...delta, logprobs } : delta))
 }
 
 function exhausted(turn: Turn, progress: Progress, attempt: Attempt & { readonly structured: Structured }) {

@@ -1,4 +1,5 @@
 import type { Answer, AssistantMessage, Tool } from '../core/chat.ts'
+import { hasGatewayTool } from '../core/has-gateway-tool.ts'
 import type { Turn } from '../core/turn.ts'
 
 /**
@@ -20,7 +21,7 @@ export function clientsCalls({ policy }: Turn, reply: Answer): ReadonlySet<numbe
 /** With no tool of ours in sight whatever the model calls is the client's business. */
 function isClients(tool: Tool | undefined, reply: Answer): boolean {
   if (tool) return tool.run === undefined
-  return !reply.offered.values().some(each => each.run !== undefined)
+  return !hasGatewayTool(reply.offered)
 }
 
 /**
@@ -30,7 +31,7 @@ function isClients(tool: Tool | undefined, reply: Answer): boolean {
 export function forClient(turn: Turn, reply: Answer): AssistantMessage {
   const { message, offered, finish } = reply
   const isManual = turn.policy.toolExecution === 'manual'
-  if (!isManual && finish !== 'stop' && offered.values().some(tool => tool.run !== undefined)) {
+  if (!isManual && finish !== 'stop' && hasGatewayTool(offered)) {
     return { ...message, calls: [] }
   }
   const own = clientsCalls(turn, reply)

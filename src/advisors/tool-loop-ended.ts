@@ -1,5 +1,5 @@
-import type { Answer, AssistantMessage, PartialResult, Tool } from '../core/chat.ts'
-import { randomText } from '../core/ids.ts'
+import type { Answer, PartialResult, Tool } from '../core/chat.ts'
+import { newMessage } from '../core/new-message.ts'
 import { textOf } from '../core/text.ts'
 import { finishOf, type Limit } from './tool-loop-limits.ts'
 import { added, type Progress } from './tool-loop-progress.ts'
@@ -31,7 +31,7 @@ export function isDirect(batch: readonly Settled[], offered: ReadonlyMap<string,
 
 /** An answer that no model gave. */
 async function spoken(progress: Progress, speaker: Speaker, { text, ...ending }: Ending): Promise<Answer> {
-  const message: AssistantMessage = { role: 'assistant', id: `msg_${randomText(16)}`, content: text, calls: [] }
+  const message = newMessage('assistant', text)
   await speaker.say(text)
   const { asked, usage } = progress
   return {

@@ -1,17 +1,18 @@
-import { augmentedValues } from '../core/augmented.ts'
-import type { Answer, AssistantMessage } from '../core/chat.ts'
+import type { Answer, AssistantMessage, Message } from '../core/chat.ts'
 import { lastAnswer } from '../core/conversation.ts'
-import { type HeldCall, heldCalls } from '../core/held-calls.ts'
+import { hasGatewayTool } from '../core/has-gateway-tool.ts'
+import { heldCalls } from '../core/held-calls.ts'
 import { revise, type Turn } from '../core/turn.ts'
-import type { CallIds } from './tool-loop-call-ids.ts'
 import { added, type Progress } from './tool-loop-progress.ts'
-import { kept } from './tool-loop-reply.ts'
 import type { Speaker } from './tool-loop-speaker.ts'
+import { toldOf } from './tool-loop-told.ts'
 
 export interface Batch {
   readonly round: number
   readonly reply: Answer
-  readonly ids: CallIds
+  /** As the conversation keeps it: for running, and for the model and memory. */
+  readonly asWritten: readonly Message[]
+  readonly asReplayed: readonly Message[]
   /** Positions of the calls that are the client's to go on with. */
   readonly theirs: ReadonlySet<number>
 }
@@ -23,7 +24,7 @@ export interface Batch {
 export function mustBeHeld({ asked, turn }: Progress, { message, offered }: Answer): boolean {
   if (asked.resumes !== undefined || turn.prompt.messages.length > asked.prompt.messages.length) return true
   const hasOurs = message.calls.some(({ name }) => offered.get(name)?.run !== undefined)
-  return hasOurs || (message.native !== undefined && offered.values().some(tool => tool.run !== undefined))
+  return hasOurs || (message.native !== undefined && hasGatewayTool(offered))
 }
 
 /**
@@ -33,16 +34,16 @@ export function mustBeHeld({ asked, turn }: Progress, { message, offered }: Answ
 export async function handedOver(
   progress: Progress,
   speaker: Speaker,
-  { round, reply, ids, theirs }: Batch
+  { round, reply, asWritten, theirs }: Batch
 ): Promise<Answer> {
   const { usage, turn, asked, batch } = progress
-  const { asWritten } = kept(reply, ids)
   const offering: Turn = { ...revise(turn, { tools: reply.offered }), round }
   const results = batch.map(each => each.message)
   const held = heldCalls(offering, asWritten, results)
-  for (const call of held) if (call.state === 'requested') tellOpen(offering, call)
-
   const written = lastAnswer(asWritten) ?? reply.message
+  for (const [index, call] of written.calls.entries()) {
+    if (held[index]?.state === 'requested') offering.tell({ type: 'tool.open', ...toldOf(call, index, offering) })
+  }
   const message: AssistantMessage = { ...written, calls: written.calls.filter((_, at) => theirs.has(at)) }
   await speaker.end(message.calls)
   const { usage: _ofLastRound, ...rest } = reply
@@ -54,16 +55,4 @@ export async function handedOver(
     ...(usage && { usage }),
     held
   }
-}
-
-function tellOpen({ prompt, tell }: Turn, call: HeldCall): void {
-  const { round, index, callId, tool: name } = call
-  const tool = prompt.tools.get(name)
-  const augmented = augmentedValues(call, tool)
-  tell({
-    ...{ type: 'tool.open', round, index, callId, tool: name },
-    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
-    ...(tool?.version !== undefined && { version: tool.version }),
-    ...(augmented && { augmented })
-  })
 }

@@ -1,8 +1,8 @@
-import { augmentedValues } from '../core/augmented.ts'
 import type { Tool, ToolCall, ToolMessage } from '../core/chat.ts'
 import { lastAnswer } from '../core/conversation.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessageId } from '../core/ids.ts'
 import type { Breach, Run, ToolResult, Turn } from '../core/turn.ts'
+import { toldOf } from './tool-loop-told.ts'
 
 /** A call with what came of it, and the message that tells the model. */
 export interface Settled {
@@ -77,6 +77,7 @@ export function refuseBatch(
     if (!isOurs(index)) return []
     const result: ToolResult = { content: text, status: 'refused', code: 'tool_limit', breach }
     turn.tell({
+      type: 'tool.end',
       ...toldOf(call, index, turn),
       status: 'refused',
       code: 'tool_limit',
@@ -97,12 +98,13 @@ async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Prom
   turn.signal.throwIfAborted()
   const startedAt = performance.now()
   const told = toldOf(call, index, turn)
+  const end = { type: 'tool.end', ...told } as const
   const { round, callId, augmented } = told
   turn.tell({ type: 'tool.start', round, callId, tool: call.name, ...(augmented && { augmented }) })
   try {
     const result = await run(call, turn)
     turn.tell({
-      ...told,
+      ...end,
       status: result.status,
       ...(result.code && { code: result.code }),
       ...(result.webhookId && { webhookId: result.webhookId }),
@@ -113,25 +115,9 @@ async function settle(call: ToolCall, index: number, turn: Turn, run: Run): Prom
   } catch (error) {
     // The turn ends here: what the tool did, if it had begun, nobody will know.
     const durationMs = performance.now() - startedAt
-    turn.tell({ ...told, status: 'unknown', code: 'tool_cancelled', attempts: 0, durationMs })
+    turn.tell({ ...end, status: 'unknown', code: 'tool_cancelled', attempts: 0, durationMs })
     throw error
   }
-}
-
-/** What the end of a call is told with; a name that no tool of ours has is without a kind. */
-function toldOf(call: ToolCall, index: number, turn: Turn) {
-  const tool = turn.prompt.tools.get(call.name)
-  const augmented = augmentedValues(call, tool)
-  return {
-    type: 'tool.end',
-    round: turn.round,
-    index,
-    callId: call.id,
-    tool: call.name,
-    ...(tool && tool.kind !== 'client' && { kind: tool.kind }),
-    ...(tool?.version !== undefined && { version: tool.version }),
-    ...(augmented && { augmented })
-  } as const
 }
 
 function settled(call: ToolCall, result: ToolResult, turn: Turn): Settled {
@@ -144,7 +130,7 @@ function messageOf(call: ToolCall, result: ToolResult): ToolMessage {
   const { breach } = result
   return {
     role: 'tool',
-    id: `msg_${randomText(16)}`,
+    id: newMessageId(),
     callId: call.id,
     content: result.content,
     ...(result.status !== 'ok' && { isError: true as const }),

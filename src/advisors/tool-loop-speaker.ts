@@ -1,4 +1,5 @@
 import type { Delta, Tool, ToolCall } from '../core/chat.ts'
+import { hasGatewayTool } from '../core/has-gateway-tool.ts'
 import type { Emit, Turn } from '../core/turn.ts'
 import type { CallIds } from './tool-loop-call-ids.ts'
 
@@ -31,7 +32,7 @@ export class Speaker {
     this.#isManual = turn.policy.toolExecution === 'manual'
     this.renames = this.#isManual || turn.resumes !== undefined
     this.#wantsLast = turn.policy.preamble === 'hide' || wantsJson(turn.prompt.params.response_format)
-    this.#hasOurs = hasOurs(turn.prompt.tools)
+    this.#hasOurs = hasGatewayTool(turn.prompt.tools)
   }
 
   /** Calls of this round go out as they come. */
@@ -41,7 +42,7 @@ export class Speaker {
 
   /** What the model was offered: an advisor further in may have added tools. Holds from the next round on. */
   saw(offered: ReadonlyMap<string, Tool>): void {
-    this.#hasOurs ||= hasOurs(offered)
+    this.#hasOurs ||= hasGatewayTool(offered)
   }
 
   /**
@@ -108,10 +109,6 @@ export class Speaker {
     const pause = emit({ type: 'text', text: '\n\n' })
     return pause ? pause.then(() => emit(delta)) : emit(delta)
   }
-}
-
-function hasOurs(tools: ReadonlyMap<string, Tool>): boolean {
-  return tools.values().some(tool => tool.run !== undefined)
 }
 
 function wantsJson(format: unknown): boolean {

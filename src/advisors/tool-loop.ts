@@ -57,7 +57,8 @@ export function toolLoop({ guards, failTurnOn = [], eligibleFinish, mayAddTools 
           return finished(progress, speaker, { ...reply, message: forClient(asked, reply) })
         }
 
-        const batch: Batch = { round, reply, theirs, ids: theirs.size > 0 ? heldIds(progress, speaker, ids) : ids }
+        const given = theirs.size > 0 ? heldIds(progress, speaker, ids) : ids
+        const batch: Batch = { round, reply, theirs, ...kept(reply, given) }
         progress = await runCalls(progress, batch, run)
         const failure = failureOf(progress.batch, failTurnOn)
         if (failure) throw failure
@@ -98,9 +99,9 @@ function heldIds({ asked, turn }: Progress, speaker: Speaker, ids: CallIds): Cal
 }
 
 /** All calls of the batch but those that the client goes on with. */
-async function runCalls(progress: Progress, { round, reply, theirs, ids }: Batch, run: Run): Promise<Progress> {
+async function runCalls(progress: Progress, batched: Batch, run: Run): Promise<Progress> {
+  const { round, reply, theirs, asWritten, asReplayed } = batched
   const { turn, usage, idle } = progress
-  const { asWritten, asReplayed } = kept(reply, ids)
   const batchTurn: Turn = { ...revise(extend(turn, asWritten), { tools: reply.offered }), round }
   for (const message of asReplayed) turn.keep?.(message)
   const isOurs = (index: number) => !theirs.has(index)

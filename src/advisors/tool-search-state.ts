@@ -1,5 +1,6 @@
+import { ownerOf } from '../core/owner-of.ts'
 import type { Turn } from '../core/turn.ts'
-import type { SessionOwner, SessionStore } from '../stores/contracts.ts'
+import type { SessionStore } from '../stores/contracts.ts'
 
 /** What of the store tool search needs. */
 export type SearchStore = Pick<SessionStore, 'get' | 'reveal' | 'decideSearch'>
@@ -50,7 +51,7 @@ export class SearchState {
 
     const computed = isLarge() ? 'on' : 'off'
     const settled = session.named
-      ? (info?.searchMode ?? (await store.decideSearch(session, ownerOf(turn), computed)))
+      ? (info?.searchMode ?? (await store.decideSearch(session, ownerOf(turn.principal), computed)))
       : computed
     return new SearchState(store, turn.id, { on: settled === 'on', unwritten: !session.named, ...found })
   }
@@ -83,7 +84,7 @@ export class SearchState {
 
   /** Called at once and in the order of the calls, so that the store has the order in which tools are offered. */
   #write(turn: Turn, fresh: readonly string[], lastFound: readonly string[] | undefined): Promise<unknown>[] {
-    const owner = ownerOf(turn)
+    const owner = ownerOf(turn.principal)
     const decided = this.#unwritten ? [this.#store.decideSearch(turn.session, owner, 'on')] : []
     this.#unwritten = false
     return [...decided, this.#store.reveal(turn.session, owner, fresh, lastFound)]
@@ -93,8 +94,4 @@ export class SearchState {
     const before = this.#latest.round === round ? this.#latest.names : []
     this.#latest = { round, names: [...new Set([...before, ...names])] }
   }
-}
-
-function ownerOf({ principal }: Turn): SessionOwner {
-  return { tenant: principal.tenant, keyId: principal.key }
 }

@@ -2,6 +2,19 @@ import type { Fields, Finish, LimitHit, Usage } from './chat.ts'
 import type { Cost } from './cost.ts'
 import type { OnLimit } from './policy.ts'
 
+/** A call, as its events tell of it. */
+export interface CallTold {
+  readonly round: number
+  /** Position in its batch, from 0. */
+  readonly index: number
+  readonly callId: string
+  readonly tool: string
+  readonly kind?: 'webhook' | 'mcp' | 'builtin'
+  readonly version?: number
+  /** What the model gave for the tool's augmentation fields; `null` for one it left out. */
+  readonly augmented?: Fields
+}
+
 /**
  * What happens inside a turn, in order, told by `turn.tell`. The run view, metrics, logs and `include: ["events"]`
  * are all made of these. None carries a prompt, an argument or a result, but for the values of augmentation fields.
@@ -45,34 +58,16 @@ export type TurnEvent =
       readonly augmented?: Fields
     }
   /** A call that waits for the client. */
-  | {
-      readonly type: 'tool.open'
-      readonly round: number
-      readonly index: number
-      readonly callId: string
-      readonly tool: string
-      readonly kind?: 'webhook' | 'mcp' | 'builtin'
-      readonly version?: number
-      readonly augmented?: Fields
-    }
+  | ({ readonly type: 'tool.open' } & CallTold)
   /** Told for every call of a batch, also those that did not run; in the order they settle. */
-  | {
+  | ({
       readonly type: 'tool.end'
-      readonly round: number
-      /** Position in its batch, from 0. */
-      readonly index: number
-      readonly callId: string
-      readonly tool: string
-      readonly kind?: 'webhook' | 'mcp' | 'builtin'
-      readonly version?: number
       readonly status: 'ok' | 'error' | 'refused' | 'not_run' | 'unknown'
       readonly code?: string
       readonly webhookId?: string
-      /** What the model gave for the tool's augmentation fields; `null` for one it left out. */
-      readonly augmented?: Fields
       readonly attempts: number
       readonly durationMs: number
-    }
+    } & CallTold)
   | {
       readonly type: 'search'
       readonly round: number

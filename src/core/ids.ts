@@ -22,3 +22,8 @@ export function randomText(length: number): string {
   for (let i = 0; i < length; i++) text += ALPHABET[(pool[used++] ?? 0) & 31]
   return text
 }
+
+/** A fresh id of a message: `msg_` and 16 characters. */
+export function newMessageId(): string {
+  return `msg_${randomText(16)}`
+}

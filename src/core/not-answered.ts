@@ -1,7 +1,7 @@
 import type { ToolCall, ToolMessage } from './chat.ts'
-import { randomText } from './ids.ts'
+import { newMessageId } from './ids.ts'
 
 /** The result of a call that nobody ran, or that was cut off, so that no call stands without one (contract §4.5). */
 export function notAnswered({ id: callId }: ToolCall): ToolMessage {
-  return { role: 'tool', id: `msg_${randomText(16)}`, callId, content: '(not answered)', isError: true, unrun: {} }
+  return { role: 'tool', id: newMessageId(), callId, content: '(not answered)', isError: true, unrun: {} }
 }

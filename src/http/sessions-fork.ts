@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'
 import { ulid } from '../core/ids.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import type { Principal } from '../core/principal.ts'
 import type { SessionStore } from '../stores/contracts.ts'
 import { errorAnswers } from './error-schema.ts'
@@ -44,7 +45,7 @@ export async function sessionFork(app: FastifyInstance, { sessions, config }: Se
       const id = name === undefined ? `sess_${ulid()}` : sessionIdOf(name)
       const keyOf = (name: string) => sessionKey(principal, name, config.session.scope)
       const to = { id, key: keyOf(id), named: true, branch: 'main' }
-      const owner = { tenant: principal.tenant, keyId: principal.key }
+      const owner = ownerOf(principal)
       await sessions.fork(keyOf(request.params.id), to, owner, turnId)
       const info = await sessions.get(to.key)
       if (info === undefined) throw new GatewayError('not_found', `The session ${id} was deleted meanwhile.`)

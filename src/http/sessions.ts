@@ -7,11 +7,12 @@ import type { Config } from '../config/schema.ts'
 import type { Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ToolFinder } from '../core/finder.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
 import type { Principal } from '../core/principal.ts'
 import { encodeMessage } from '../dialects/openai-chat/message.ts'
 import type { CallStore, SessionInfo, SessionStore, TranscriptMessage, TurnStore } from '../stores/contracts.ts'
-import { endedView } from './ended-view.ts'
+import { endRun } from './end-run.ts'
 import { errorAnswers } from './error-schema.ts'
 import { type PolicyConfig, policyOf } from './policy.ts'
 import { sessionKey } from './session-key.ts'
@@ -81,8 +82,7 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
       }
     },
     async request => {
-      const { tenant, key: keyId } = principalOf(request)
-      const { data, nextCursor } = await sessions.list({ tenant, keyId }, pageOf(request.query))
+      const { data, nextCursor } = await sessions.list(ownerOf(principalOf(request)), pageOf(request.query))
       return { data: data.map(sessionView), next_cursor: nextCursor ?? null }
     }
   )
@@ -128,10 +128,7 @@ export async function sessions(app: FastifyInstance, options: SessionsOptions): 
       const isDeleted = await sessions.delete(keyOf(request, id))
       evicted(request, id, info)
       if (!isDeleted) throw notFound(id)
-      for (const turn of waiting.flat()) {
-        const row = await turns.get(turn.id)
-        if (row) await turns.save({ ...row, view: endedView(row, 'cancelled') })
-      }
+      for (const turn of waiting.flat()) await endRun(turns, turn.id, 'cancelled')
       return reply.code(204).send(null)
     }
   )

@@ -1,6 +1,6 @@
 import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
 import { asGatewayError } from '../core/errors.ts'
-import type { Session } from '../core/principal.ts'
+import { questionOf } from '../core/question-of.ts'
 import type { Turn } from '../core/turn.ts'
 import type { TurnRow } from '../stores/contracts.ts'
 import { type EarlierRun, earlierRun, joinedRounds } from './earlier-run.ts'
@@ -8,11 +8,11 @@ import { policyOf } from './policy.ts'
 import { requestInfo } from './request-info.ts'
 import type { RunRecord } from './run-record.ts'
 import { roundView } from './run-round.ts'
-import { sessionKey } from './session-key.ts'
 import type { Asking, HeldCalls, ToolCallsOptions } from './tool-calls.ts'
 import { CallBooks } from './tool-calls-books.ts'
 import { NO_OPTIONS } from './turn-options.ts'
 import { type TurnSignal, turnSignal } from './turn-signal.ts'
+import { waitingSession } from './waiting-session.ts'
 
 /**
  * Runs stored calls; each result is in the store before this resolves, and no call is run twice. Rejects with
@@ -28,13 +28,11 @@ export async function ranCalls(
   await catalog.refresh?.(asking.principal)
   const row = await stores.turns.get(waiting.id)
   const earlier = row && earlierRun(row, () => undefined)
-  const usedMs = earlier?.durationMs ?? 0
-  const { maxTurnMs } = batch.request.limits
   await stores.calls.claim(
     waiting,
     calls.map(({ id }) => id)
   )
-  const clock = turnSignal(asking.reply.raw, maxTurnMs === -1 ? -1 : Math.max(1, maxTurnMs - usedMs))
+  const clock = turnSignal(asking.reply.raw, batch.request.limits.maxTurnMs, earlier?.durationMs)
   const books = new CallBooks(services, held)
   try {
     const turn = turnOf(services, asking, held, { clock, books, earlier })
@@ -73,13 +71,15 @@ function turnOf(
   return {
     id: waiting.id,
     startedAt: Date.now() - (earlier?.durationMs ?? 0),
-    question: (messages.findLast(({ role }) => role === 'user') ?? messages[0])?.id ?? '',
+    question: questionOf(messages)?.id ?? '',
     round: batch.calls[0]?.round ?? 0,
     prompt: { model: '', messages: asWritten(messages, batch.calls), tools, params },
     spent: { rounds: 0, usage: earlier?.usage },
     costMicros: () => earlier?.costMicros ?? 0,
     signal: clock.signal,
-    session: sessionOf(waiting, principal, config.session.scope),
+    session: waitingSession(waiting, {
+      ...{ named: true, since: performance.now(), principal, scope: config.session.scope }
+    }),
     principal,
     policy: { ...policy, limits, ...(toolSearch && { toolSearch }) },
     request: requestInfo(request, context),
@@ -96,15 +96,6 @@ function toolsOf(allowed: ReadonlyMap<string, Tool>, { calls, request }: HeldCal
   const tools = new Map([...allowed].filter(([name]) => names.has(name)))
   // The same map has the same index.
   return tools.size === allowed.size ? allowed : tools
-}
-
-function sessionOf(
-  { session: { key, id, branch } }: HeldCalls['turn'],
-  principal: Asking['principal'],
-  scope: ToolCallsOptions['config']['session']['scope']
-): Session {
-  const root = branch === 'main' ? undefined : sessionKey(principal, id, scope)
-  return { key, id, branch, named: true, since: performance.now(), ...(root !== undefined && { root }) }
 }
 
 /** The calls of the last batch with the arguments as the model wrote them: what is stored is what could be shown to it. */

@@ -1,6 +1,7 @@
 import type { Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import { randomText } from '../core/ids.ts'
+import { newMessageId } from '../core/ids.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import type { Turn } from '../core/turn.ts'
 import type { StoredTurn, Stores, TurnStatus, WaitingTurn } from '../stores/contracts.ts'
 import { withResults } from './turn-join.ts'
@@ -23,8 +24,8 @@ export async function endWaiting(
   { status, message }: WaitedEnd
 ): Promise<boolean> {
   const { session: _, held, ...stored } = turn
-  const owner = { tenant: principal.tenant, keyId: principal.key }
-  const said = message?.role === 'assistant' && { ...message, id: `msg_${randomText(16)}`, calls: [] }
+  const owner = ownerOf(principal)
+  const said = message?.role === 'assistant' && { ...message, id: newMessageId(), calls: [] }
   const ended: StoredTurn = {
     ...stored,
     ...{ status, messages: [...withResults(turn), ...(said ? [said] : [])], replaces: turn.id },

@@ -1,10 +1,11 @@
 import type { Answer, Message } from '../core/chat.ts'
 import { heldRequest } from '../core/held-request.ts'
 import { ownFrom } from '../core/own-from.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
 import type { StoredTurn, WaitingTurn } from '../stores/contracts.ts'
-import { endedView } from './ended-view.ts'
+import { endRun } from './end-run.ts'
 import type { Ending } from './run-view.ts'
 import { endWaiting } from './turn-end.ts'
 import { withResults } from './turn-join.ts'
@@ -25,7 +26,7 @@ export async function holdTurn(
   const calls = statusOf(answer.finish) === 'awaiting_client' ? answer.held : undefined
   if (isRemembered(turn, config) || (resumes === undefined && calls === undefined)) return
   const { session, principal } = turn
-  const owner = { tenant: principal.tenant, keyId: principal.key }
+  const owner = ownerOf(principal)
   const replaced = resumes && { replaces: resumes.id, ...(resumes.answerId && { answers: resumes.answerId }) }
   if (calls) {
     const { id, startedAt: createdAt } = turn
@@ -70,9 +71,7 @@ export async function supersede(
   const status = 'superseded'
   const end = async (each: WaitingTurn): Promise<void> => {
     // Else another request has gone on from that turn meanwhile: nothing is left to be marked.
-    if (!(await endWaiting(stores, each, turn, { status }))) return
-    const row = await stores.turns.get(each.id)
-    if (row) await stores.turns.save({ ...row, view: endedView(row, status) })
+    if (await endWaiting(stores, each, turn, { status })) await endRun(stores.turns, each.id, status)
   }
   await Promise.all(waiting.map(end))
 }

@@ -3,6 +3,7 @@ import { closeBatch } from '../core/close-batch.ts'
 import { lastAnswer, openCalls } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
 import { lastUser, runOfUsers } from '../core/own-from.ts'
+import { questionOf } from '../core/question-of.ts'
 import { unknownOutcome } from '../core/unknown-outcome.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 
@@ -42,7 +43,7 @@ export function joinWaiting(messages: readonly Message[], waiting: readonly Wait
   const asksAnew = results.length === 0 && after.some(({ role }) => role === 'user')
   if (asksAnew) return { messages: joined, superseded: waiting }
   if (isUnderWay(turn)) throw busy()
-  const question = turn.messages.findLast(({ role }) => role === 'user') ?? turn.messages[0]
+  const question = questionOf(turn.messages)
   return {
     ...{ messages: joined, resumes: turn, superseded: waiting.filter(each => each !== turn) },
     ...(question && { question: question.id })

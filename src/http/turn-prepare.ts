@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
 import type { TurnEvent } from '../core/events.ts'
 import { ownFrom } from '../core/own-from.ts'
+import { ownerOf } from '../core/owner-of.ts'
 import type { Principal } from '../core/principal.ts'
+import { questionOf } from '../core/question-of.ts'
 import type { Spent, Turn } from '../core/turn.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 import { type EarlierRun, earlierRun, lastRound } from './earlier-run.ts'
@@ -92,7 +94,7 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   checkResults(asked.messages, asked.unmatched, waiting)
   const joined = joinWaiting(asked.messages, waiting)
   if (session.named && session.branch !== 'main') {
-    await stores.sessions.openBranch(session, { tenant: principal.tenant, keyId: principal.key })
+    await stores.sessions.openBranch(session, ownerOf(principal))
   }
 
   const searchTool = config.tool_search.tool_name
@@ -103,7 +105,14 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const label = model.name.includes('/') ? model.target.model : model.name
   const { resumes } = joined
   const earlier = resumes && (await earlierOf(services, resumes, messages))
-  const turn = { prompt, policy, session, principal, request: info, question: joined.question ?? questionOf(messages) }
+  const turn = {
+    prompt,
+    policy,
+    session,
+    principal,
+    request: info,
+    question: joined.question ?? questionOf(messages)?.id ?? ''
+  }
   await supersede(services, turn, joined.superseded)
   const prepared = begin(services, exchange, { turn, asked, options, hasTools, label, resumes, earlier })
   for (const name of tools.shadowed) prepared.turn.tell({ type: 'note', note: `shadowed:${name}` })
@@ -126,8 +135,7 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
   const startedAt = Date.now() - usedMs
   reply.header('x-session-id', session.id).header('x-loopgate-turn-id', id)
   const record = new RunRecord()
-  const { maxTurnMs } = policy.limits
-  const clock = turnSignal(reply.raw, maxTurnMs === -1 ? -1 : Math.max(1, maxTurnMs - usedMs))
+  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, usedMs)
   const tell = (event: TurnEvent): void => {
     record.tell(event)
     metrics.turnEvent(event)
@@ -179,10 +187,4 @@ function spentOf({ prompt, question }: Pick<Turn, 'prompt' | 'question'>, earlie
   const own = prompt.messages.slice(ownFrom(prompt.messages, question))
   const shown = own.filter(({ role }) => role === 'assistant').length
   return { rounds: Math.max(0, (earlier && lastRound(earlier) - shown) ?? 0), usage: earlier?.usage }
-}
-
-/** A turn begins at the last user message; in a request without one, at the last system message or the first of all. */
-function questionOf(messages: readonly Message[]): string {
-  const last = (role: Message['role']) => messages.findLast(message => message.role === role)
-  return (last('user') ?? last('system') ?? messages[0])?.id ?? ''
 }

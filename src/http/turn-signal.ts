@@ -19,10 +19,11 @@ const MAX_TIMER_MS = 2_147_483_647
 
 /**
  * The signal of a turn: aborted when the client closes the connection before the answer was written, a moment after
- * `maxTurnMs` (-1 = never), or by `end`. Not Fastify's `request.signal`: that one fires when the body
- * has been read (spec/dependencies.md §5).
+ * `limitMs` (-1 = never), of which earlier requests of the turn took `usedMs`, or by `end`. Not Fastify's
+ * `request.signal`: that one fires when the body has been read (spec/dependencies.md §5).
  */
-export function turnSignal(raw: ServerResponse, maxTurnMs: number): TurnSignal {
+export function turnSignal(raw: ServerResponse, limitMs: number, usedMs = 0): TurnSignal {
+  const maxTurnMs = limitMs === -1 ? -1 : Math.max(1, limitMs - usedMs)
   const controller = new AbortController()
   let isGone = false
   const left = () => {

@@ -5,6 +5,7 @@ import type { Principal, Session } from '../core/principal.ts'
 import type { CallStore, WaitingTurn } from '../stores/contracts.ts'
 import { sessionKey } from './session-key.ts'
 import { answerable } from './turn-join.ts'
+import { waitingSession } from './waiting-session.ts'
 
 export interface Waiting {
   /** The request's session; of one that names none, that of the turn its call ids belong to. */
@@ -29,18 +30,10 @@ export async function waitingTurns(calls: CallStore, { session, principal, messa
   for (const id of lastCallIds(messages)) {
     const turn = await calls.ofCall(id)
     if (turn === undefined || !isOwn(turn, principal, scope)) continue
-    return { session: sessionOf(turn, { session, principal, scope }), turns: [turn] }
+    const { named, since } = session
+    return { session: waitingSession(turn, { named, since, principal, scope }), turns: [turn] }
   }
   return { session, turns: [] }
-}
-
-/** The session that the turn waits in, taken up by this request. */
-function sessionOf(
-  { session: { key, id, branch } }: WaitingTurn,
-  { session: { named, since }, principal, scope }: Omit<Asked, 'messages'>
-): Session {
-  const root = branch !== 'main' && { root: sessionKey(principal, id, scope) }
-  return { key, id, branch, named, ...(since !== undefined && { since }), ...root }
 }
 
 /** May the principal name the turn's session? */

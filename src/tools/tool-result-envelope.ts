@@ -13,8 +13,6 @@ export interface Envelope {
   readonly returnDirect?: boolean
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** `undefined`: not an envelope. Fields that are not known are left alone. */
 export function readEnvelope(source: string): Envelope | undefined {
   const parsed = exactJson(source)

@@ -1,4 +1,3 @@
-import type { Fields } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isFields } from '../../core/is-fields.ts'
 import type { WireMessage } from './body.ts'

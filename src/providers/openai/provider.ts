@@ -1,5 +1,6 @@
 import type { Answer } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { withSpent } from '../../core/spent.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { Provider } from '../provider.ts'
 import { httpTransport, type Timeouts, type Transport } from '../transport.ts'
@@ -78,16 +79,10 @@ async function ask(turn: Turn, name: string, transport: Transport, body: string)
     tell('ok')
     return answer
   } catch (caught) {
-    const error = withUsage(reader.instead(caught), reader)
+    const error = withSpent(reader.instead(caught), reader.usage)
     tell(error instanceof GatewayError ? error.code : 'cancelled')
     throw error
   }
-}
-
-/** What a call has used is paid for also when it failed. */
-function withUsage(error: unknown, { usage }: AnswerReader): unknown {
-  if (usage === undefined || !(error instanceof GatewayError)) return error
-  return new GatewayError(error.code, error.message, { ...error.detail, usage })
 }
 
 function since(startedAt: number): number {
