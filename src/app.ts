@@ -9,6 +9,7 @@ import { buildCompaction } from './config/build-compaction.ts'
 import { buildModels } from './config/build-models.ts'
 import { type BuiltPlugins, buildPlugins } from './config/build-plugins.ts'
 import { buildRemotes } from './config/build-remotes.ts'
+import { egressOptions } from './config/egress-options.ts'
 import type { LoadedPlugins } from './config/load-plugins.ts'
 import type { Mode } from './config/mode.ts'
 import type { Config } from './config/schema.ts'
@@ -173,17 +174,9 @@ function fastifyFor(config: Config, log: Logger): FastifyInstance {
   return app
 }
 
-function egressFor({ egress, server }: Config, gateway: FastifyInstance): Egress {
-  const { public: outside, internal } = egress.policies
-  return guardedDispatchers({
-    policies: {
-      public: { allowHttp: outside.allow_http, allowPrivate: false, ports: outside.ports },
-      internal: { allowHttp: internal.allow_http, allowPrivate: internal.allow_private, ports: internal.ports }
-    },
-    denyCidrs: egress.deny_cidrs,
-    listening: () => gateway.addresses().filter(each => typeof each === 'object'),
-    publicUrl: server.public_url
-  })
+function egressFor(config: Config, gateway: FastifyInstance): Egress {
+  const listening = () => gateway.addresses().filter(each => typeof each === 'object')
+  return guardedDispatchers({ ...egressOptions(config), listening })
 }
 
 function finderFor({ tool_search: search }: Config, metrics: Metrics, built?: BuiltPlugins): OwnedToolFinder {

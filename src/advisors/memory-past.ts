@@ -1,6 +1,7 @@
 import type { AssistantMessage, Message, Part } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
 import type { SessionStore, StoredTurn, TurnStatus } from '../stores/contracts.ts'
+import { ends } from './memory-ends.ts'
 import { whole } from './memory-whole.ts'
 
 export interface PastTurns {
@@ -39,7 +40,7 @@ export async function pastTurns(
 
 /** `answers`: question and final answer. `all`: also calls and results, but never the text a limit answered with. */
 function shown({ status, answerId, messages }: StoredTurn, recall: MemoryPolicy['recall']): readonly Message[] {
-  if (recall === 'answers') return messages.flatMap(message => end(message, message.id === answerId))
+  if (recall === 'answers') return ends(messages, answerId)
   return whole(status === 'limited' ? messages.filter(({ id }) => id !== answerId) : messages)
 }
 
@@ -61,9 +62,4 @@ function isBlank({ content, calls, refusal }: AssistantMessage): boolean {
 
 function isBlankPart(part: Part): boolean {
   return part.type === 'text' && part.text.trim() === ''
-}
-
-function end(message: Message, isAnswer: boolean): readonly Message[] {
-  if (message.role === 'user') return [message]
-  return isAnswer && message.role === 'assistant' ? [{ ...message, calls: [] }] : []
 }

@@ -1,6 +1,7 @@
 import type { Message, SystemMessage } from '../core/chat.ts'
 import type { MemoryPolicy } from '../core/policy.ts'
 import type { SessionStore } from '../stores/contracts.ts'
+import { ends } from './memory-ends.ts'
 import { pastTurns } from './memory-past.ts'
 import { summaryMessage } from './memory-summary.ts'
 import { withUniqueCalls } from './memory-whole.ts'
@@ -35,7 +36,7 @@ export async function recalled(
       ...(turnId !== undefined && { except: turnId })
     })
     const turns = ended.map(({ messages }) => messages)
-    const past = withinWindow(turns, window, ends)
+    const past = withinWindow(turns, window, turn => ends(turn, turn.at(-1)?.id))
     if (isAll || past.length < ended.length || past.length === maxTurns) return { summary, past }
   }
 }
@@ -48,13 +49,4 @@ export async function recallView(
 ): Promise<readonly Message[]> {
   const { summary, past } = await recalled(store, sessionKey, policy)
   return [...summary, ...withUniqueCalls(past.flat(), [])]
-}
-
-/** Questions and answer of what is recalled of a turn. */
-function ends(turn: readonly Message[]): readonly Message[] {
-  const last = turn.at(-1)
-  return turn.flatMap((message): readonly Message[] => {
-    if (message.role === 'user') return [message]
-    return message === last && message.role === 'assistant' ? [{ ...message, calls: [] }] : []
-  })
 }

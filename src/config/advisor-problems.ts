@@ -1,19 +1,14 @@
 import { remoteProblems } from '../advisors/remote-admission.ts'
 import { egressOptions } from './egress-options.ts'
-import type { Path } from './path.ts'
 import type { Config } from './schema.ts'
 import { ADVISORS } from './sections/turn.ts'
-
-interface Wrong {
-  readonly path: Path
-  readonly message: string
-}
+import type { Wrong } from './wrong.ts'
 
 /** Names of the gateway's own, those of later versions among them: a file that works today works then. */
 export const OWN_NAMES: readonly string[] = [
   ...ADVISORS.turn,
   ...ADVISORS.call,
-  ...['tool-loop', 'guardrails', 'cache', 'structured-output']
+  ...['tool-loop', 'guardrails', 'cache']
 ]
 
 /** What is wrong with the remote advisors of the file. Each message names the advisor. */

@@ -3,7 +3,6 @@ import { callRunner } from '../advisors/call-runner.ts'
 import { heldRunner, type RunHeld } from '../advisors/held-runner.ts'
 import { memory } from '../advisors/memory.ts'
 import { meter } from '../advisors/meter.ts'
-import { type RetryOptions, retry } from '../advisors/retry.ts'
 import { structuredOutput } from '../advisors/structured-output.ts'
 import { toolLoop } from '../advisors/tool-loop.ts'
 import { toolSearch } from '../advisors/tool-search.ts'
@@ -15,6 +14,7 @@ import { type Advisor, advised, type Guard, type Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
 import { outputJudge } from '../tools/output-judge.ts'
 import { buildPrices } from './build-prices.ts'
+import { buildRetry } from './build-retry.ts'
 import type { Config } from './schema.ts'
 
 export interface ChainServices {
@@ -61,7 +61,7 @@ function creators(config: Config, { models, sessions, finder }: ChainServices): 
         judge: outputJudge,
         modeOf: model => outputMode(config, models.resolve(model)?.provider)
       }),
-    retry: () => retry(model => retryOptions(config, models.resolve(model)?.provider)),
+    retry: () => buildRetry(config, models),
     'tool-search': () =>
       toolSearch({
         finder,
@@ -85,14 +85,4 @@ function outputMode(config: Config, providerName: string | undefined): 'native' 
   const { mode } = config.structured_output
   if (mode !== 'auto') return mode
   return config.providers.find(({ name }) => name === providerName)?.structured_output ?? 'native'
-}
-
-/** How calls of a model of this provider are repeated: its own numbers, else those of all. */
-export function retryOptions(config: Config, providerName: string | undefined): RetryOptions {
-  const own = config.providers.find(({ name }) => name === providerName)?.retry
-  return {
-    maxRetries: own?.max_retries ?? config.retry.max_retries,
-    minMs: own?.min_ms ?? config.retry.min_ms,
-    maxMs: own?.max_ms ?? config.retry.max_ms
-  }
 }

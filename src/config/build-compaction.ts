@@ -1,11 +1,8 @@
 import { type Compact, compaction } from '../advisors/memory-compaction.ts'
-import { meter } from '../advisors/meter.ts'
-import { retry } from '../advisors/retry.ts'
 import type { Models } from '../core/models.ts'
-import { advised, type Model } from '../core/turn.ts'
+import type { Model } from '../core/turn.ts'
 import type { SessionStore } from '../stores/contracts.ts'
-import { retryOptions } from './build-chain.ts'
-import { buildPrices } from './build-prices.ts'
+import { buildCountedModels } from './build-counted-models.ts'
 import type { Config } from './schema.ts'
 
 export interface BuiltCompaction {
@@ -24,10 +21,9 @@ export function buildCompaction(
   if (section === undefined) return undefined
   const { model, trigger, keep_turns: keepTurns } = section
   const { turns, tokens } = trigger
-  const repeat = retry(name => retryOptions(config, models.resolve(name)?.provider))
   return {
     model,
-    chat: advised(models.chat, meter({ priceOf: buildPrices(config) }), repeat),
+    chat: buildCountedModels(config, models),
     compact: compaction({
       store: sessions,
       trigger: { ...(turns !== undefined && { turns }), ...(tokens !== undefined && { tokens }) },

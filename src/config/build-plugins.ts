@@ -1,10 +1,8 @@
-import { meter } from '../advisors/meter.ts'
-import { retry } from '../advisors/retry.ts'
 import type { Searchable } from '../core/finder.ts'
 import { matchesGlob } from '../core/glob.ts'
 import type { Models } from '../core/models.ts'
 import type { RunCalls } from '../core/run-calls.ts'
-import { type Advisor, advised, type Guard, type Log, revise, type Turn } from '../core/turn.ts'
+import { type Advisor, type Guard, type Log, revise, type Turn } from '../core/turn.ts'
 import { codeTool } from '../plugins/code-tool.ts'
 import { type ListedTools, type ListedToolsSettings, listedTools } from '../plugins/listed-tools.ts'
 import { pluggedIndex } from '../plugins/plugged-index.ts'
@@ -12,8 +10,8 @@ import type { Plugin } from '../plugins/plugin.ts'
 import type { PluginServices } from '../plugins/services.ts'
 import type { ToolIndex } from '../tools/index/tool-index.ts'
 import type { AddedTool } from '../tools/joined-tools.ts'
-import { retryOptions } from './build-chain.ts'
-import { buildPrices } from './build-prices.ts'
+import { DEFAULT_MODEL_BYTES } from '../tools/model-text.ts'
+import { buildCountedModels } from './build-counted-models.ts'
 import type { LoadedPlugins } from './load-plugins.ts'
 import type { Config } from './schema.ts'
 import { toolRules } from './tool-rules.ts'
@@ -34,8 +32,6 @@ interface Gateway {
   readonly models: Models
   readonly log: Log
 }
-
-const MAX_MODEL_BYTES = 16_000
 
 /** Creates the plugins. Throws `ConfigError` with the place of one that does not let itself be created. */
 export function buildPlugins(config: Config, loaded: LoadedPlugins, gateway: Gateway): BuiltPlugins {
@@ -97,7 +93,7 @@ function partOf(each: Plugin, settings: ListedToolsSettings, create: <T>(work: (
 }
 
 function settingsOf(config: Config, { plugin, options }: Plugin, gateway: Gateway): ListedToolsSettings {
-  const maxModelBytes = config.tool_defaults.result?.max_model_bytes ?? MAX_MODEL_BYTES
+  const maxModelBytes = config.tool_defaults.result?.max_model_bytes ?? DEFAULT_MODEL_BYTES
   return { options, services: servicesOf(config, plugin.name, gateway), maxModelBytes, ...toolRules(config) }
 }
 
@@ -111,13 +107,11 @@ function guardOf(name: string, tools: readonly string[], guard: Guard['guard']):
 function servicesOf(config: Config, plugin: string, { models, log }: Gateway): PluginServices {
   const named = (level: 'info' | 'warn' | 'error' | 'debug') => (fields: object, message?: string) =>
     log[level]({ ...fields, plugin }, message)
+  const chat = buildCountedModels(config, models)
   return {
     log: { info: named('info'), warn: named('warn'), error: named('error'), debug: named('debug') },
     model(name) {
-      const target = models.resolve(name)
-      if (target === undefined) throw new Error(`there is no model named ${name}`)
-      const counted = meter({ priceOf: buildPrices(config) })
-      const chat = advised(models.chat, counted, retry(retryOptions(config, target.provider)))
+      if (models.resolve(name) === undefined) throw new Error(`there is no model named ${name}`)
       return (turn, messages, params = {}) => chat(aside(turn, { model: name, messages, tools: new Map(), params }))
     }
   }

@@ -1,12 +1,7 @@
-import type { Path } from './path.ts'
 import { ADVISORS } from './sections/turn.ts'
+import type { Wrong } from './wrong.ts'
 
 export type Place = keyof typeof ADVISORS
-
-interface Wrong {
-  readonly path: Path
-  readonly message: string
-}
 
 /** An advisor that is not built in, and the lists it may stand in. */
 export interface AddedAdvisor {

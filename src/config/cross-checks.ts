@@ -4,11 +4,7 @@ import type { Path } from './path.ts'
 import { referenceProblems } from './plugin-references.ts'
 import type { Config } from './schema.ts'
 import { toolProblems } from './tool-problems.ts'
-
-export interface Wrong {
-  readonly path: Path
-  readonly message: string
-}
+import type { Wrong } from './wrong.ts'
 
 /**
  * What no section can see by itself: names that must exist, be unique or fit together. Where a section was `lost` to

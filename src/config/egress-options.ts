@@ -1,7 +1,7 @@
 import type { FileAdmissionOptions } from '../tools/file-admission.ts'
 import type { Config } from './schema.ts'
 
-/** The rules of where calls may go, as those who check URLs at boot take them. */
+/** The rules of where calls may go, for those who check URLs at boot and for those who connect. */
 export function egressOptions({ egress, server }: Pick<Config, 'egress' | 'server'>): FileAdmissionOptions['egress'] {
   const policies = Object.fromEntries(
     Object.entries(egress.policies).map(([name, policy]) => [

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { Plugin } from '../plugins/plugin.ts'
 import { toolFault } from '../plugins/tool-fault.ts'
 import { ConfigError } from './config-error.ts'
-import { type Path, pathText } from './path.ts'
+import { pathText } from './path.ts'
 import { openPluginImports } from './plugin-imports.ts'
 import { checkedOptions } from './plugin-options.ts'
 import { pluginPath } from './plugin-path.ts'
@@ -12,17 +12,13 @@ import { shapedPlugin } from './plugin-shape.ts'
 import type { Reading } from './read.ts'
 import type { Config } from './schema.ts'
 import { toolRules } from './tool-rules.ts'
+import type { Wrong } from './wrong.ts'
 
 export interface LoadedPlugins {
   /** In the order of the configuration, at the same positions. */
   readonly list: readonly Plugin[]
   /** The error for a plugin that could not be created, with its place. */
   failed(at: number, message: string): ConfigError
-}
-
-interface Wrong {
-  readonly path: Path
-  readonly message: string
 }
 
 /**

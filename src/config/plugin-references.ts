@@ -3,11 +3,7 @@ import { OWN_NAMES } from './advisor-problems.ts'
 import { chainProblems } from './chain-check.ts'
 import { type Path, pathText } from './path.ts'
 import type { Config } from './schema.ts'
-
-interface Wrong {
-  readonly path: Path
-  readonly message: string
-}
+import type { Wrong } from './wrong.ts'
 
 /** Names of the gateway's own that a plugin could be taken for. */
 const BUILT_IN: readonly string[] = [...OWN_NAMES, 'limits', 'arguments', 'approval', 'taint', 'lexical', 'regex']

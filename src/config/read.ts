@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { complete } from './complete.ts'
 import { ConfigError, type Problem } from './config-error.ts'
-import { crossChecks, type Wrong } from './cross-checks.ts'
+import { crossChecks } from './cross-checks.ts'
 import { type YamlFile, yamlFile } from './document.ts'
 import { type Interpolation, interpolate } from './interpolate.ts'
 import { type Mode, modeOf, openToAll } from './mode.ts'
@@ -11,6 +11,7 @@ import { type Path, pathText } from './path.ts'
 import { pricesFile } from './prices-file.ts'
 import type { Config, ConfigInput } from './schema.ts'
 import { type Origin, type Validated, validate } from './validate.ts'
+import type { Wrong } from './wrong.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

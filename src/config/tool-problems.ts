@@ -1,13 +1,8 @@
 import { defaultAugmentProblem } from '../tools/default-problem.ts'
 import { fileToolProblems } from '../tools/file-admission.ts'
 import { egressOptions } from './egress-options.ts'
-import type { Path } from './path.ts'
 import type { Config } from './schema.ts'
-
-interface Wrong {
-  readonly path: Path
-  readonly message: string
-}
+import type { Wrong } from './wrong.ts'
 
 /** What the tools of the file break: the rules of every registration, and one name twice (case ignored). */
 export function toolProblems(config: Config): Wrong[] {

@@ -6,6 +6,7 @@ import { augmented } from '../tools/augment.ts'
 import { cutText } from '../tools/cut-text.ts'
 import type { AugmentField } from '../tools/definition.ts'
 import { modelText } from '../tools/model-text.ts'
+import { refusedArguments } from '../tools/refused-arguments.ts'
 import { schemaCheck } from '../tools/schema-check.ts'
 import { visibleText } from '../tools/visible-text.ts'
 import type { CodeTool } from './define-tool.ts'
@@ -50,9 +51,9 @@ function runOf(code: CodeTool<unknown>, { options, services, maxModelBytes, augm
   const added = augment.map(({ name }) => name)
   return async (call, turn) => {
     const parsed = parseArguments(call.arguments)
-    if (!parsed.ok) return refused(code, parsed.reason)
+    if (!parsed.ok) return refusedArguments(code, parsed.reason)
     const complaint = schemaCheck(code.input_schema)(withoutFields(parsed.value, added))
-    if (complaint !== undefined) return refused(code, `${complaint}.`)
+    if (complaint !== undefined) return refusedArguments(code, `${complaint}.`)
     try {
       const said = await inTime(startOf(code, parsed.value, { call, turn, options, services }), turn.signal)
       return {
@@ -77,11 +78,6 @@ async function startOf(code: CodeTool<unknown>, ...parameters: Parameters<CodeTo
 function textOf(said: unknown): string {
   if (typeof said === 'string') return said
   return JSON.stringify(said) ?? '(no content)'
-}
-
-function refused({ name }: CodeTool<unknown>, why: string): ToolResult {
-  const content = cutText(`The arguments of ${name} were not accepted: ${why}`, MAX_MESSAGE)
-  return { content, status: 'refused', code: 'tool_args_invalid' }
 }
 
 function failed({ name }: CodeTool<unknown>, error: unknown, { log }: PluginServices): ToolResult {

@@ -1,5 +1,6 @@
 import { completeAugment } from './complete-augment.ts'
 import type { ToolBody, ToolDefaults, ToolDefinition } from './definition.ts'
+import { DEFAULT_MODEL_BYTES } from './model-text.ts'
 
 /** Fills in what a registration leaves out: from `tool_defaults` of the file, else the contract's defaults (§6.1). */
 export function completeDefinition(body: ToolBody, defaults: ToolDefaults): ToolDefinition {
@@ -32,7 +33,7 @@ export function completeDefinition(body: ToolBody, defaults: ToolDefaults): Tool
     auth,
     context: { allow: body.context?.allow ?? defaults.context?.allow ?? [] },
     limits: { concurrency: 8, ...given(defaults.limits), ...given(body.limits) },
-    result: { max_model_bytes: 16_000, ...given(defaults.result), ...given(body.result) }
+    result: { max_model_bytes: DEFAULT_MODEL_BYTES, ...given(defaults.result), ...given(body.result) }
   }
 }
 

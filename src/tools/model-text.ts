@@ -1,3 +1,6 @@
+/** Bytes of a result that the model sees where nothing else is said (`result.max_model_bytes`, contract §6.1). */
+export const DEFAULT_MODEL_BYTES = 16_000
+
 /** The whole of a text, or as many bytes of it as were read. */
 export interface Excerpt {
   readonly text: string

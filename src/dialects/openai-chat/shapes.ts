@@ -1,12 +1,12 @@
 import type { AssistantMessage, Fields, Finish } from '../../core/chat.ts'
 import type { ChatShapes, DecodedAnswer } from '../../core/chat-shapes.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { isFields } from '../../core/is-fields.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { without } from './fields.ts'
 import { encodeMessage } from './message.ts'
 import { encodeUsage } from './usage.ts'
 import { checkMessages } from './wire-check.ts'
+import { wrongField } from './wrong-field.ts'
 
 /** Fields of a reply that have a place of their own in the gateway's form. */
 const OF_REPLY = new Set(['refusal', 'reasoning_content', 'reasoning'])
@@ -20,7 +20,8 @@ export const chatShapes: ChatShapes = {
   decodeReply: reply,
   decodeAnswer(wire, id) {
     const answer = isFields(wire) && wire.choices !== undefined ? ofCompletion(wire, id) : ofMessage(wire, id)
-    if (answer.message.calls.length > 0) throw invalid('answer.tool_calls', 'must not be there: nobody would run them')
+    if (answer.message.calls.length > 0)
+      throw wrongField('answer.tool_calls', 'must not be there: nobody would run them')
     return answer
   }
 }
@@ -31,16 +32,17 @@ function ofMessage(wire: unknown, id: string): DecodedAnswer {
 
 function ofCompletion({ choices, usage }: Fields, id: string): DecodedAnswer {
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
-  if (!isFields(choice)) throw invalid('answer.choices', 'must hold a choice')
+  if (!isFields(choice)) throw wrongField('answer.choices', 'must hold a choice')
   const finish = FINISHES[String(choice.finish_reason ?? 'stop')]
-  if (finish === undefined) throw invalid('answer.choices[0].finish_reason', 'must be stop, length or content_filter')
+  if (finish === undefined)
+    throw wrongField('answer.choices[0].finish_reason', 'must be stop, length or content_filter')
   return { message: reply(choice.message, id), finish, ...(usage !== undefined && { usage }) }
 }
 
 function reply(wire: unknown, id: string): AssistantMessage {
   const [checked] = checkMessages([isFields(wire) ? { role: 'assistant', ...wire } : wire], 'message')
   const [message] = decodeMessages(checked ? [checked] : [], () => id).messages
-  if (message?.role !== 'assistant') throw invalid('message.role', 'must be assistant')
+  if (message?.role !== 'assistant') throw wrongField('message.role', 'must be assistant')
   const { extra = {}, origin: _, empty: __, ...spoken } = message
   const rest = without(extra, OF_REPLY)
   const field = typeof extra.reasoning_content === 'string' ? 'reasoning_content' : 'reasoning'
@@ -51,8 +53,4 @@ function reply(wire: unknown, id: string): AssistantMessage {
     ...(typeof extra.refusal === 'string' && { refusal: extra.refusal }),
     ...(rest && { extra: rest })
   }
-}
-
-function invalid(param: string, rule: string): GatewayError {
-  return new GatewayError('invalid_request', `${param} ${rule}.`, { param })
 }
