@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type LoopAnswer, loopGateway, type ModelCall, type ModelRound, type Question } from './helper/loop-gateway.ts'
+import { type LoopAnswer, loopGateway, type ModelCall, type ModelRound } from './helper/loop-gateway.ts'
 
 // Starts processes, which takes a while on a busy machine.
 t.setTimeout(180_000)
@@ -49,13 +49,6 @@ const gateway = await loopGateway({
 })
 t.teardown(() => gateway.stop())
 
-async function both(
-  rounds: readonly ModelRound[],
-  question: Question = {}
-): Promise<readonly [LoopAnswer, LoopAnswer]> {
-  return [await gateway.ask(rounds, false, question), await gateway.ask(rounds, true, question)]
-}
-
 /** Results of tools that the model was shown in its last round, by call id. */
 function results({ requests }: LoopAnswer): string[] {
   const tools = requests.at(-1).messages.filter(({ role }: { role: string }) => role === 'tool')
@@ -71,7 +64,7 @@ t.test('results stand in call order under the id and in the shape of their calls
     ['b', { y: { z: ['ä', { deep: [1.5, null, true] }] } }, 'c2'],
     ['a', {}, 'c3']
   ]
-  for (const answer of await both([{ calls }, { text: 'ok' }])) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }])) {
     t.strictSame(results(answer), [
       'c1: {"of":"a","x":1}',
       'c2: {"of":"b","y":{"z":["ä",{"deep":[1.5,null,true]}]}}',
@@ -83,7 +76,9 @@ t.test('results stand in call order under the id and in the shape of their calls
 
 t.test('arguments that are empty or blank are an empty object', async t => {
   const calls = ['', '  ', 'null', '{}'].map((text, n) => ['a', text, `c${n}`] as const)
-  for (const answer of await both([{ calls }, { text: 'ok' }], { body: { loopgate: { limits: { max_calls: 4 } } } })) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }], {
+    body: { loopgate: { limits: { max_calls: 4 } } }
+  })) {
     t.strictSame(answer.called.slice(0, 3), Array(3).fill('a {}'))
   }
 })
@@ -94,7 +89,7 @@ t.test('a tool that needs the context of the request gets it, the one beside it 
     ['knows', {}, 'c2']
   ]
   const body = { loopgate: { context: { customer: 'c-17', secret: 'no' } } }
-  for (const answer of await both([{ calls }, { text: 'ok' }], { body })) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }], { body })) {
     t.strictSame(results(answer), ['c1: {"of":"a","x":1}', 'c2: {"customer":"c-17"}'])
   }
 })
@@ -102,7 +97,7 @@ t.test('a tool that needs the context of the request gets it, the one beside it 
 t.test('a tool that is asked more of gets the context it is granted, and of the rest what is forwarded', async t => {
   const calls: ModelCall[] = [['asked', { sku: 'x', thought: 'hm', mood: 'good' }, 'c1']]
   const body = { loopgate: { context: { customer: 'c-17' } } }
-  for (const answer of await both([{ calls }, { text: 'ok' }], { body })) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }], { body })) {
     t.strictSame(results(answer), ['c1: [{"sku":"x","mood":"good"},{"customer":"c-17"}]'])
     t.strictSame(answer.loopgate.round_list[0].calls[0].augmented, { thought: 'hm', mood: 'good' })
   }
@@ -110,7 +105,7 @@ t.test('a tool that is asked more of gets the context it is granted, and of the 
 
 t.test('results of every kind reach the model as the tool gave them', async t => {
   const calls = RESULTS.map((_, n) => ['says', { n }, `c${n}`] as const)
-  for (const answer of await both([{ calls }, { text: 'ok' }])) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }])) {
     t.strictSame(
       results(answer),
       RESULTS.map(([, shown], n) => `c${n}: ${shown}`)
@@ -126,7 +121,7 @@ t.test(
       ['fails_silently', {}, 'c2'],
       ['a', { x: 1 }, 'c3']
     ]
-    for (const answer of await both([{ calls }, { text: 'I am sorry.' }])) {
+    for (const answer of await gateway.both([{ calls }, { text: 'I am sorry.' }])) {
       const [why, silent, ran] = results(answer)
       t.match(why, /^c1: .*The article BX-1 is not known\./)
       t.match(silent, /^c2: .*fails_silently/, 'without a reason the tool is named')
@@ -149,7 +144,7 @@ t.test('a tool that is not there, and arguments that do not fit, are told to the
     ['strict', { n: 'one' }, 'c3'],
     ['strict', '{"n":', 'c4']
   ]
-  for (const answer of await both([{ calls }, { text: 'ok' }])) {
+  for (const answer of await gateway.both([{ calls }, { text: 'ok' }])) {
     t.strictSame(answer.called, ['a {"x":1}'])
     const [ran, unknown, wrong, broken] = results(answer)
     t.equal(ran, 'c1: {"of":"a","x":1}')
@@ -162,7 +157,7 @@ t.test('a tool that is not there, and arguments that do not fit, are told to the
 
 t.test('of several batches only the results of the last are the answer, when that is returned directly', async t => {
   const rounds: ModelRound[] = [{ calls: [['a', { x: 1 }]] }, { calls: [['final']] }, { text: 'never' }]
-  for (const answer of await both(rounds)) {
+  for (const answer of await gateway.both(rounds)) {
     t.equal(answer.content, '{"n":1}')
     t.strictSame(answer.finish, ['stop'])
     t.equal(answer.requests.length, 2)
@@ -198,7 +193,7 @@ t.test('of several answers of the model the first counts, and calls of the other
 t.test('a limit on a tool ends the turn with a text that names it, and what ran is handed over', async t => {
   const body = { loopgate: { limits: { per_tool: { a: 1 } } } }
   const rounds: ModelRound[] = [{ calls: [...many(2, 'a'), ['b', {}, 'later']], usage: [1, 2, 3] }, { text: 'never' }]
-  for (const answer of await both(rounds, { body })) {
+  for (const answer of await gateway.both(rounds, { body })) {
     t.equal(answer.content, 'Limit reached: a may be called at most 1 times in one turn.')
     t.strictSame(answer.finish, ['length'])
     t.strictSame(answer.called, ['a {"n":0}'], 'what follows the breach does not run')
@@ -221,7 +216,7 @@ t.test('calls of earlier rounds of the turn count towards a limit, calls of othe
     { calls: [['b', { n: 3 }]] },
     { calls: [['a', { n: 4 }]] }
   ]
-  for (const answer of await both(rounds, { body })) {
+  for (const answer of await gateway.both(rounds, { body })) {
     t.strictSame(answer.called, ['a {"n":1}', 'b {"n":2}', 'b {"n":3}'])
     t.match(answer.loopgate.limit, { kind: 'max_calls_per_tool', tool: 'a', max: 1 })
   }
@@ -234,7 +229,7 @@ t.test('a limit on all calls ends the turn whatever the tool, and names none', a
     ['b', {}, 'c2'],
     ['says', { n: 0 }, 'c3']
   ]
-  for (const answer of await both([{ calls }], { body })) {
+  for (const answer of await gateway.both([{ calls }], { body })) {
     t.equal(answer.content, 'Limit reached: at most 2 tool calls in one turn.')
     t.strictSame(answer.called.toSorted(), ['a {}', 'b {}'])
     t.strictSame(answer.loopgate.limit, { kind: 'max_calls', max: 2 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type LoopAnswer, loopGateway, type ModelCall, type ModelRound, type Question } from './helper/loop-gateway.ts'
+import { loopGateway, type ModelCall, type Question } from './helper/loop-gateway.ts'
 
 // Starts a process, which takes a while on a busy machine.
 t.setTimeout(180_000)
@@ -28,10 +28,6 @@ t.teardown(() => gateway.stop())
 
 const usage = [40, 10, 50] as const
 
-async function both(rounds: readonly ModelRound[], question: Question = {}): Promise<readonly LoopAnswer[]> {
-  return [await gateway.ask(rounds, false, question), await gateway.ask(rounds, true, question)]
-}
-
 const limited = (limits: object): Question => ({ body: { loopgate: { limits } } })
 const one = (name: string, parameters: object = {}): readonly ModelCall[] => [[name, parameters]]
 
@@ -43,7 +39,7 @@ t.test('results of return-direct tools are the answer, without another round', a
     [[['silent']], '']
   ]
   for (const [calls, content] of batches) {
-    for (const answer of await both([{ calls, usage }, { text: 'never asked for' }])) {
+    for (const answer of await gateway.both([{ calls, usage }, { text: 'never asked for' }])) {
       t.match(answer, { status: 200, content, finish: ['stop'] })
       t.match(answer.usage, [{ prompt_tokens: 40, total_tokens: 50 }])
       t.equal(answer.requests.length, 1)
@@ -64,7 +60,7 @@ t.test('what a stream shows of a return-direct tool is one piece of text, after 
 
 t.test('only a registration grants it, only for a whole batch, and an endpoint can decline', async t => {
   for (const calls of [one('shy'), one('bold'), [['stock'], ['plain']], [['stock'], ['nope']]] as ModelCall[][]) {
-    for (const answer of await both([{ calls }, { text: 'There are 17.' }])) {
+    for (const answer of await gateway.both([{ calls }, { text: 'There are 17.' }])) {
       t.match(answer, { content: 'There are 17.', finish: ['stop'], loopgate: { finish: 'stop', direct: undefined } })
       t.equal(answer.requests.length, 2)
     }
@@ -91,7 +87,7 @@ t.test('memory keeps a result that was the answer so that any model takes it', a
 })
 
 t.test('a code of loop.fail_turn_on fails the turn; results of other calls are in the run view', async t => {
-  for (const answer of await both([{ calls: [['plain'], ['locked']] }, { text: 'never asked for' }])) {
+  for (const answer of await gateway.both([{ calls: [['plain'], ['locked']] }, { text: 'never asked for' }])) {
     t.match(answer, { status: 502, error: { code: 'tool_failed', reason: 'tool_auth_failed' } })
     t.equal(answer.headers.get('x-should-retry'), 'false')
     t.equal(answer.requests.length, 1)
@@ -108,13 +104,13 @@ t.test('a code of loop.fail_turn_on fails the turn; results of other calls are i
       ]
     })
   }
-  for (const answer of await both([{ calls: one('closed') }])) t.equal(answer.status, 200, 'other codes do not')
+  for (const answer of await gateway.both([{ calls: one('closed') }])) t.equal(answer.status, 200, 'other codes do not')
 })
 
 t.test('under a list of finish reasons calls with another are not run, and cut ones never', async t => {
   const calls = one('plain')
   for (const finish of ['tool_calls', 'stop']) {
-    for (const answer of await both([{ text: 'Wait.', calls, finish }, { text: 'So.' }])) {
+    for (const answer of await gateway.both([{ text: 'Wait.', calls, finish }, { text: 'So.' }])) {
       t.strictSame(answer.called, ['plain {}'], finish)
     }
   }
@@ -122,7 +118,7 @@ t.test('under a list of finish reasons calls with another are not run, and cut o
     ['function_call', 'stop'],
     ['length', 'length']
   ] as const) {
-    for (const answer of await both([{ text: 'Wait.', calls, finish }, { text: 'So.' }])) {
+    for (const answer of await gateway.both([{ text: 'Wait.', calls, finish }, { text: 'So.' }])) {
       t.match(answer, { content: 'Wait.', finish: [told], called: [], calls: [] }, finish)
       t.strictSame(answer.loopgate.notes, finish === 'length' ? [] : ['not_run:plain'])
     }
@@ -134,7 +130,7 @@ t.test('on_limit of a request: the model is told, and goes on', async t => {
     { calls: [['plain', { n: 1 }, 'c1'] as const, ['plain', { n: 2 }, 'c2'] as const] },
     { text: 'I stop.' }
   ]
-  for (const answer of await both(rounds, limited({ per_tool: { plain: 1 }, on_limit: 'tell_model' }))) {
+  for (const answer of await gateway.both(rounds, limited({ per_tool: { plain: 1 }, on_limit: 'tell_model' }))) {
     t.match(answer, { status: 200, content: 'I stop.', finish: ['stop'], called: { length: 1 } })
     t.equal(answer.loopgate.limit, undefined)
     t.match(answer.requests[1].messages.slice(-2), [
@@ -151,7 +147,9 @@ t.test('on_limit of a request: the model must answer, with the same tools and no
   const limits = { per_tool: { plain: 1 }, on_limit: 'force_answer' }
   const limit = { kind: 'max_calls_per_tool', tool: 'plain', max: 1 }
   // Nothing is included on request: the report comes of itself.
-  for (const answer of await both(rounds, { body: { loopgate: { limits, include: [] }, tool_choice: 'required' } })) {
+  for (const answer of await gateway.both(rounds, {
+    body: { loopgate: { limits, include: [] }, tool_choice: 'required' }
+  })) {
     t.match(answer, { status: 200, content: 'There is one.', finish: ['stop'], loopgate: { finish: 'stop', limit } })
     const [first, second, last] = answer.requests
     t.equal(first.tool_choice, 'required')

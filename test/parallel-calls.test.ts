@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { startGateway } from '../src/cases/gateway.ts'
 import { framesOf } from './helper/edge.ts'
+import { jsonServer } from './helper/json-server.ts'
 
 const CALLS = 8
 /** Long enough for all calls to arrive on a busy machine; who is not there by then does not come. */
@@ -22,7 +22,7 @@ let alone = false
 let patience: NodeJS.Timeout | undefined
 
 /** The tools. Calls that may run together wait for one another, and are then answered last first. */
-const tools = await listening((body, response) => {
+const tools = await jsonServer((body, response) => {
   const { n } = body.data.call.arguments
   seen.open.push({ n, response })
   seen.order.push(n)
@@ -42,7 +42,7 @@ function answerAll(): void {
 }
 
 /** The model: calls the tools that the question names, in order, then says what it was shown of them. */
-const upstream = await listening((body, response) => {
+const upstream = await jsonServer((body, response) => {
   const results = body.messages.filter(({ role }: { role: string }) => role === 'tool')
   const names = body.messages.find(({ role }: { role: string }) => role === 'user').content.split(' ')
   const tool_calls = names.map((name: string, n: number) => ({
@@ -139,21 +139,4 @@ for (const stream of [false, true]) {
     t.strictSame(order, inOrder)
     t.equal(content, ALL)
   })
-}
-
-/** A server on loopback that answers JSON bodies. */
-async function listening(answer: (body: ReturnType<typeof JSON.parse>, response: ServerResponse) => void) {
-  const server = createServer(async (request: IncomingMessage, response) => {
-    let text = ''
-    for await (const part of request.setEncoding('utf8')) text += part
-    answer(JSON.parse(text), response)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  // A gateway that does not start must end the tests, not leave them waiting.
-  server.unref()
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
 }

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import t, { type Test } from 'tap'
-import { endsWithUs } from '../../src/cases/ends-with-us.ts'
+import t from 'tap'
 import { newSigningSecret, signature, signingKey } from '../../src/egress/signing.ts'
+import { startedProgram } from '../helper/started-program.ts'
 import { want } from '../helper/want.ts'
 import { anEgress, aWebhook } from '../helper/webhook.ts'
 
@@ -17,24 +14,9 @@ const examples = [
   { name: 'typescript', command: process.execPath, file: 'examples/webhooks/typescript/webhook.ts', needs: {} }
 ]
 
-/** The example, started as its own process; resolves to where it listens. */
-async function started(t: Test, command: string, file: string): Promise<string> {
-  const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: '0', PYTHONDONTWRITEBYTECODE: '1' }
-  const child = endsWithUs(spawn(command, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] }))
-  t.teardown(async () => {
-    child.kill()
-    await once(child, 'exit')
-  })
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [url] = /http:\S+/.exec(line) ?? []
-    if (url !== undefined) return url
-  }
-  throw new Error(`${file} ended without listening`)
-}
-
 for (const { name, command, file, needs } of examples) {
   t.test(`the ${name} example answers signed calls and refuses forged ones`, needs, async t => {
-    const url = await started(t, command, file)
+    const url = await startedProgram(t, [command, file], { WEBHOOK_SECRET: secret })
     const { call } = aWebhook(url, {}, { egress, secret })
     t.match(await call('{"sku":"BX-1"}'), { status: 'ok', content: '{"sku":"BX-1","units":17}' })
     t.match(await call('{"sku":"Zürich"}'), { status: 'ok', content: '{"sku":"Zürich","units":0}' })

@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { endsWithUs } from '../../src/cases/ends-with-us.ts'
 import { startGateway } from '../../src/cases/gateway.ts'
 import { newSigningSecret } from '../../src/egress/signing.ts'
 import { fencedBlocks } from '../helper/fenced-blocks.ts'
+import { startedProgram } from '../helper/started-program.ts'
 import { want } from '../helper/want.ts'
 
 const GUIDE = 'docs/guides/remote-advisors.md'
@@ -17,19 +14,9 @@ const textOf = (language: string) => blocks.find(block => block.language === lan
 t.setTimeout(120_000)
 
 /** The guide's program, as its own process; resolves to where it listens. */
-async function program(t: Test, secret: string): Promise<string> {
+function program(t: Test, secret: string): Promise<string> {
   const folder = t.testdir({ 'pii_check.py': textOf('python') })
-  const env = { ...process.env, PII_CHECK_SECRET: secret, PORT: '0', PYTHONDONTWRITEBYTECODE: '1' }
-  const child = endsWithUs(spawn('python3', [`${folder}/pii_check.py`], { env, stdio: ['ignore', 'pipe', 'ignore'] }))
-  t.teardown(async () => {
-    child.kill()
-    await once(child, 'exit')
-  })
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [url] = /http:\S+/.exec(line) ?? []
-    if (url !== undefined) return url
-  }
-  throw new Error('the program of the guide ended without listening')
+  return startedProgram(t, ['python3', `${folder}/pii_check.py`], { PII_CHECK_SECRET: secret })
 }
 
 /** A gateway with the guide's configuration, but for the port of the advisor. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { startGateway } from '../../src/cases/gateway.ts'
 import { framesOf } from './edge.ts'
+import { jsonServer } from './json-server.ts'
 
 type Json = ReturnType<typeof JSON.parse>
 
@@ -66,6 +66,8 @@ export interface LoopGateway {
   readonly url: string
   /** Asks one question of a model that plays the rounds. The gateway, the model and the tools talk over sockets. */
   ask(rounds: readonly ModelRound[], stream?: boolean, question?: Question): Promise<LoopAnswer>
+  /** Asks the same as a call and then as a stream. */
+  both(rounds: readonly ModelRound[], question?: Question): Promise<readonly [call: LoopAnswer, stream: LoopAnswer]>
   /** Ends the process as a power cut would. */
   crash(): Promise<void>
   stop(): Promise<void>
@@ -78,7 +80,7 @@ export async function loopGateway(
 ): Promise<LoopGateway> {
   const called: string[] = []
   const scripts = new Map<string, { readonly rounds: readonly ModelRound[]; readonly requests: Json[] }>()
-  const endpoints = await listening((path, body, response) => {
+  const endpoints = await jsonServer((body, response, path) => {
     const call = body.data.call
     called.push(`${call.tool} ${JSON.stringify(call.arguments)}`)
     const answer = tools[path]?.answer(call.arguments, body) ?? {}
@@ -87,7 +89,7 @@ export async function loopGateway(
     if (waitMs === undefined) send()
     else setTimeout(send, waitMs)
   })
-  const upstream = await listening((_path, body, response) => {
+  const upstream = await jsonServer((body, response) => {
     const script = scripts.get(body.model)
     script?.requests.push(body)
     const round = script?.rounds[script.requests.length - 1] ?? { text: '(script used up)' }
@@ -110,7 +112,7 @@ export async function loopGateway(
     }
   })
   let asked = 0
-  return {
+  const loop: LoopGateway = {
     url: gateway.url,
     async ask(rounds, stream = false, { body, headers } = {}) {
       const model = `m${++asked}`
@@ -129,6 +131,7 @@ export async function loopGateway(
       const { status, headers: answered } = response
       return { status, headers: answered, ...answer, requests, called: called.slice(before) }
     },
+    both: async (rounds, question) => [await loop.ask(rounds, false, question), await loop.ask(rounds, true, question)],
     async crash() {
       const ended = once(gateway.process, 'exit')
       gateway.process.kill('SIGKILL')
@@ -139,6 +142,7 @@ export async function loopGateway(
       for (const each of [endpoints, upstream]) each.close()
     }
   }
+  return loop
 }
 
 function toolCalls({ calls = [] }: ModelRound) {
@@ -209,20 +213,4 @@ function readAnswer(text: string) {
     loopgate: frames.findLast(({ loopgate }) => loopgate)?.loopgate,
     error: frames.find(({ error }) => error)?.error
   }
-}
-
-async function listening(answer: (path: string, body: Json, response: ServerResponse) => void) {
-  const server: Server = createServer(async (request, response) => {
-    let text = ''
-    for await (const part of request.setEncoding('utf8')) text += part
-    answer((request.url ?? '').slice(1), JSON.parse(text), response)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  // A gateway that does not start must end the tests, not leave them waiting.
-  server.unref()
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
 }
