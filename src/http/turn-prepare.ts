@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Fields, Message, Tool, ToolMessage } from '../core/chat.ts'
 import type { TurnEvent } from '../core/events.ts'
+import { NOT_ANSWERED } from '../core/not-answered.ts'
 import { ownFrom } from '../core/own-from.ts'
 import { ownerOf } from '../core/owner-of.ts'
 import type { Principal } from '../core/principal.ts'
@@ -180,7 +181,7 @@ async function earlierOf({ stores }: TurnServices, { id }: WaitingTurn, messages
 }
 
 function isAnswered(result: ToolMessage | undefined): boolean {
-  return result !== undefined && result.content !== '(not answered)'
+  return result !== undefined && result.content !== NOT_ANSWERED
 }
 
 function spentOf({ prompt, question }: Pick<Turn, 'prompt' | 'question'>, earlier: EarlierRun | undefined): Spent {
