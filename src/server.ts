@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { type Logger, pino } from 'pino'
+import sonicBoom from 'sonic-boom'
 import { type App, buildApp } from './app.ts'
 import { ConfigError } from './config/config-error.ts'
 import { type LoadedPlugins, loadPlugins } from './config/load-plugins.ts'
@@ -115,17 +116,21 @@ interface Output {
 }
 
 function heldOutput(level: string): Output {
-  const out = pino.destination({ fd: 1, sync: false, minLength: 12_288, periodicFlush: FLUSH_MS })
+  // Not `pino.destination`: as the process ends it tries to write what is left until that succeeds, so for ever where
+  // nobody reads.
+  const out = new sonicBoom.SonicBoom({ fd: 1, sync: false, minLength: 12_288, periodicFlush: FLUSH_MS })
   let held: string[] | undefined = []
   // Whoever read the log has gone: nothing can be written any more.
   let isBroken = false
   const broken = new Promise<void>(resolve => {
     out.on('error', () => {
       isBroken = true
+      out.destroy()
       resolve()
     })
   })
-  const write = (line: string) => void (held ? held.push(line) : isBroken || out.write(line))
+  const say = (text: string) => void (isBroken || out.write(text))
+  const write = (line: string) => void (held ? held.push(line) : say(line))
   const log = pino(
     {
       level,
@@ -143,15 +148,16 @@ function heldOutput(level: string): Output {
       held = undefined
       log.child({}, { level: 'info' }).info(first)
       for (const line of kept) write(line)
-      out.flush()
+      if (!isBroken) out.flush()
     },
-    say: text => void out.write(text),
+    say,
     giveUp: () => void process.stderr.write((held ?? []).join('')),
-    // Not `flushSync`: on a pipe that nobody reads it tries again for ever.
     flush: async () => {
-      if (isBroken) return
-      const written = new Promise<void>(resolve => out.flush(() => resolve()))
-      await Promise.race([written, broken, sleep(FLUSH_MS * 10, undefined, { ref: false })])
+      const written = async () => {
+        // Twice, since one that meets a write under way waits for that write alone.
+        for (let i = 0; i < 2 && !isBroken; i++) await new Promise<void>(resolve => out.flush(() => resolve()))
+      }
+      await Promise.race([written(), broken, sleep(FLUSH_MS * 10, undefined, { ref: false })])
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Principal } from '../core/principal.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 import { sessionIdOf } from './session-id.ts'
 import { sessionKey } from './session-key.ts'
-import type { HeldCalls } from './tool-calls.ts'
+import type { HeldCalls } from './tool-calls-services.ts'
 import type { TurnServices } from './turn-services.ts'
 import { isOwn } from './turn-waiting.ts'
 

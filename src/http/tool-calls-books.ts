@@ -4,7 +4,7 @@ import type { HeldCall } from '../core/held-calls.ts'
 import { unknownOutcome } from '../core/unknown-outcome.ts'
 import type { HeldResult } from '../stores/contracts.ts'
 import { RunRecord } from './run-record.ts'
-import type { HeldCalls, ToolCallsOptions } from './tool-calls.ts'
+import type { HeldCalls, ToolCallsOptions } from './tool-calls-services.ts'
 
 /** Keeps the rows of calls while they run: each result as it comes, and at the end what has become of the others. */
 export class CallBooks {

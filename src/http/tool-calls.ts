@@ -1,33 +1,13 @@
 /** Runs calls of a turn that waits for its client, when the client asks for it. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { Principal } from '../core/principal.ts'
-import type { Turn } from '../core/turn.ts'
 import { encodeMessage } from '../dialects/openai-chat/message.ts'
-import type { HeldBatch, WaitingTurn } from '../stores/contracts.ts'
 import { errorAnswers } from './error-schema.ts'
 import { findWaiting, openCallsOf } from './tool-calls-asked.ts'
 import { ranCalls } from './tool-calls-run.ts'
-import type { TurnServices } from './turn-services.ts'
-
-export interface ToolCallsOptions extends Pick<TurnServices, 'catalog' | 'stores' | 'finder' | 'metrics' | 'config'> {
-  /** Runs the calls in these places of the turn's last batch, through all guards; `keep` hears what they come to. */
-  readonly run: (turn: Turn, batch: HeldBatch['calls'], places: ReadonlySet<number>) => Promise<void>
-}
-
-export interface Asking {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly principal: Principal
-}
-
-/** What is to be run. */
-export interface HeldCalls {
-  readonly turn: WaitingTurn
-  readonly batch: HeldBatch
-  readonly calls: HeldBatch['calls']
-}
+import type { ToolCallsOptions } from './tool-calls-services.ts'
 
 const body = z
   .strictObject({

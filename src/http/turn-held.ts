@@ -5,14 +5,11 @@ import { ownerOf } from '../core/owner-of.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
 import type { StoredTurn, WaitingTurn } from '../stores/contracts.ts'
-import { endRun } from './end-run.ts'
 import type { Ending } from './run-view.ts'
 import { endWaiting } from './turn-end.ts'
 import { withResults } from './turn-join.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
-
-type Stored = Pick<TurnServices, 'stores'>
 
 /**
  * Where memory does not keep the turn: writes one that waits for its client, and takes out one that has gone on. It is
@@ -60,20 +57,6 @@ export async function settleTurn(
   const isAsItWas = resumes !== undefined && resumes.answerId === waiting.answerId
   if (answer === undefined && isAsItWas) return false
   return endWaiting(stores, waiting, turn, { status, message: answer?.message })
-}
-
-/** A new question in place of what was waited for: the calls stay unanswered. */
-export async function supersede(
-  { stores }: Stored,
-  turn: Pick<Turn, 'session' | 'principal'>,
-  waiting: readonly WaitingTurn[]
-): Promise<void> {
-  const status = 'superseded'
-  const end = async (each: WaitingTurn): Promise<void> => {
-    // Else another request has gone on from that turn meanwhile: nothing is left to be marked.
-    if (await endWaiting(stores, each, turn, { status })) await endRun(stores.turns, each.id, status)
-  }
-  await Promise.all(waiting.map(end))
 }
 
 function isRemembered({ policy }: Turn, { chain }: TurnServices['config']): boolean {

@@ -1,7 +1,15 @@
 import type { GatewayError } from '../core/errors.ts'
 import type { TurnRow } from '../stores/contracts.ts'
-import { runView } from './run-view.ts'
-import type { PreparedTurn } from './turn-prepare.ts'
+import type { RunRecord } from './run-record.ts'
+import { type RunHead, runView } from './run-view.ts'
+import type { TurnSignal } from './turn-signal.ts'
+
+/** What has to be known of a turn that runs. */
+interface RunningTurn {
+  readonly head: RunHead
+  readonly record: RunRecord
+  readonly clock: Pick<TurnSignal, 'end'>
+}
 
 /**
  * The turns that run in this process: to be looked at (contract §2.6), and to be ended when it stops. What has ended is
@@ -12,11 +20,11 @@ import type { PreparedTurn } from './turn-prepare.ts'
  * of 300).
  */
 export class TurnsUnderWay {
-  readonly #slots: (PreparedTurn | undefined)[] = []
+  readonly #slots: (RunningTurn | undefined)[] = []
   readonly #free: number[] = []
 
   /** The slot, for `leave`. */
-  enter(turn: PreparedTurn): number {
+  enter(turn: RunningTurn): number {
     const slot = this.#free.pop() ?? this.#slots.length
     this.#slots[slot] = turn
     return slot

@@ -5,21 +5,12 @@ import { retry } from '../advisors/retry.ts'
 import { structuredOutput } from '../advisors/structured-output.ts'
 import { toolSearch } from '../advisors/tool-search.ts'
 import { rewrite } from '../core/rewrite.ts'
-import type { Advisor } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import { finder } from './finder.ts'
 import { remoteAdvisor } from './remote.ts'
 import { SEARCH_TOOL } from './script.ts'
-import type { Sessions } from './sessions.ts'
+import type { Subject } from './subject.ts'
 import { TOOL_CHANGERS } from './tool-changers.ts'
-
-/** An advisor, made anew for every play, and where it may stand. */
-export interface Subject {
-  readonly name: string
-  readonly places: readonly ('turn' | 'call')[]
-  /** `sessions`: the store of the play, with turns from before. */
-  create(sessions: Sessions): Advisor
-}
 
 /** Takes the digit 7 out of all that is said: one algorithm for both modes, by `rewrite`. */
 const mask: Subject = {

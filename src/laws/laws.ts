@@ -3,11 +3,12 @@ import { advised, type Model } from '../core/turn.ts'
 import { validArguments } from '../tools/guards/arguments.ts'
 import { limits } from '../tools/guards/limits.ts'
 import { broken } from './check.ts'
-import { COMPANIONS, type Subject } from './companions.ts'
+import { COMPANIONS } from './companions.ts'
 import { play } from './play.ts'
 import { type Random, random } from './random.ts'
 import { randomScript } from './script.ts'
 import type { Sessions } from './sessions.ts'
+import type { Subject } from './subject.ts'
 import { type TriedPlugin, triedPlugin } from './tried-plugin.ts'
 
 export interface LawOptions {

@@ -2,7 +2,7 @@ import { remote } from '../advisors/remote.ts'
 import type { Consult } from '../advisors/remote-consult.ts'
 import { RemoteFailure } from '../advisors/remote-failure.ts'
 import { textOf } from '../core/text.ts'
-import type { Subject } from './companions.ts'
+import type { Subject } from './subject.ts'
 
 /**
  * A remote advisor without its wire: at every third question or so it does one of all that it may do. What it says

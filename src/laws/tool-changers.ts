@@ -1,7 +1,7 @@
 import type { Delta, Tool } from '../core/chat.ts'
 import { type Emit, revise } from '../core/turn.ts'
-import type { Subject } from './companions.ts'
 import { LATE_TOOL, TOOLS } from './script.ts'
+import type { Subject } from './subject.ts'
 
 const lateTool: Tool = {
   name: LATE_TOOL,

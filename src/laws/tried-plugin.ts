@@ -4,8 +4,8 @@ import type { Log } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { AdvisorPlugin } from '../plugins/define-advisor.ts'
 import type { Ask, PluginServices } from '../plugins/services.ts'
-import type { Subject } from './companions.ts'
 import type { Sessions } from './sessions.ts'
+import type { Subject } from './subject.ts'
 
 /** The advisor of a plugin, as a module exports it. */
 export interface TriedPlugin {
