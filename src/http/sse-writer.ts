@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { FrameSink } from './frame-sink.ts'
 
 export interface SseWriterOptions {
   /** Of the turn: a wait ends when it is aborted. */
@@ -17,7 +18,7 @@ const MAX_PENDING = 32_768
  * spec/dependencies.md §5). `write` returns a promise while the client does not read; it settles on drain, on close
  * and on abort, whichever is first. What comes after the end or after the client left is dropped.
  */
-export class SseWriter {
+export class SseWriter implements FrameSink {
   readonly #raw: ServerResponse
   readonly #options: SseWriterOptions
   readonly #keepalive: NodeJS.Timeout | undefined

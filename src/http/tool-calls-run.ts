@@ -32,7 +32,9 @@ export async function ranCalls(
     waiting,
     calls.map(({ id }) => id)
   )
-  const clock = turnSignal(asking.reply.raw, batch.request.limits.maxTurnMs, earlier?.durationMs)
+  const clock = turnSignal(asking.reply.raw, batch.request.limits.maxTurnMs, {
+    usedMs: earlier?.durationMs ?? 0
+  })
   const books = new CallBooks(services, held)
   try {
     const turn = turnOf(services, asking, held, { clock, books, earlier })

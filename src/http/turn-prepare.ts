@@ -136,7 +136,7 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
   const startedAt = Date.now() - usedMs
   reply.header('x-session-id', session.id).header('x-loopgate-turn-id', id)
   const record = new RunRecord()
-  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, usedMs)
+  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, { usedMs })
   const tell = (event: TurnEvent): void => {
     record.tell(event)
     metrics.turnEvent(event)

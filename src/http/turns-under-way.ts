@@ -8,7 +8,7 @@ import type { TurnSignal } from './turn-signal.ts'
 interface RunningTurn {
   readonly head: RunHead
   readonly record: RunRecord
-  readonly clock: Pick<TurnSignal, 'end'>
+  readonly clock: Pick<TurnSignal, 'end' | 'attend'>
 }
 
 /**
@@ -41,12 +41,28 @@ export class TurnsUnderWay {
     for (const turn of this.#slots) turn?.clock.end(why)
   }
 
+  /** Ends one for this reason; `false` when it does not run here. */
+  endOne(turnId: string, why: GatewayError): boolean {
+    const turn = this.#find(turnId)
+    turn?.clock.end(why)
+    return turn !== undefined
+  }
+
+  /** Another connection reads the turn's answer, until what is returned is called. */
+  attend(turnId: string): () => void {
+    return this.#find(turnId)?.clock.attend() ?? (() => {})
+  }
+
   /** The run view so far, `status: running`, in the form of a stored one. */
   get(turnId: string): TurnRow | undefined {
-    const turn = this.#slots.find(each => each?.head.turnId === turnId)
+    const turn = this.#find(turnId)
     if (turn === undefined) return undefined
     const { tenant, keyId, sessionId, createdAt } = turn.head
     const view = runView(turn.head, turn.record, { status: 'running' })
     return { id: turnId, tenant, keyId, sessionId, createdAt, view }
+  }
+
+  #find(turnId: string): RunningTurn | undefined {
+    return this.#slots.find(each => each?.head.turnId === turnId)
   }
 }

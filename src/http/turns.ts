@@ -4,8 +4,9 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
-import type { TurnRow, TurnStore } from '../stores/contracts.ts'
+import type { TurnStore } from '../stores/contracts.ts'
 import { errorAnswers } from './error-schema.ts'
+import { maySee } from './may-see.ts'
 import type { TurnsUnderWay } from './turns-under-way.ts'
 
 export interface TurnsOptions {
@@ -53,11 +54,6 @@ export async function turns(app: FastifyInstance, { turns, underWay }: TurnsOpti
       return principal.roles.has('admin') ? view : forTenant(view)
     }
   )
-}
-
-function maySee({ tenant, key, roles }: Principal, row: TurnRow): boolean {
-  if (roles.has('admin')) return true
-  return row.tenant === tenant && (row.keyId === key || roles.has('auditor'))
 }
 
 /**
