@@ -52,6 +52,8 @@ export interface PreparedTurn {
   readonly head: RunHead
   readonly clock: TurnSignal
   readonly isStream: boolean
+  /** Its frames are kept, and a client that was cut off has a time to come back. */
+  readonly isResumable?: boolean | undefined
   /** What brings the answer to the client. */
   readonly raw: ServerResponse
   /** A session or a gateway tool is involved: what it did must survive a crash once the client has the answer. */

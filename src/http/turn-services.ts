@@ -6,6 +6,7 @@ import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Compactions } from './compactions.ts'
+import type { StreamLogs } from './stream-logs.ts'
 import type { AttachableTools } from './turn-tools.ts'
 import type { TurnsUnderWay } from './turns-under-way.ts'
 
@@ -21,6 +22,8 @@ export interface TurnServices {
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
   /** Each turn enters itself while it runs. */
   readonly underWay: TurnsUnderWay
+  /** Frames of streams that can be read again. */
+  readonly streams?: StreamLogs | undefined
   /** Summaries of sessions, where they are configured. */
   readonly compactions?: Pick<Compactions, 'after'> | undefined
   readonly config: TurnConfig

@@ -1,7 +1,11 @@
 import type { FastifyReply } from 'fastify'
 import type { Answer, Delta, Fields } from '../core/chat.ts'
 import { asGatewayError, type GatewayError } from '../core/errors.ts'
+import type { FrameSink } from './frame-sink.ts'
+import { keptStream } from './kept-stream.ts'
 import { SseWriter } from './sse-writer.ts'
+import type { StreamLog } from './stream-log.ts'
+import type { StreamLogs } from './stream-logs.ts'
 import type { PreparedTurn } from './turn-prepare.ts'
 import { eventView, forbidRetry, reportOf, setNotes } from './turn-report.ts'
 import { runTurn } from './turn-run.ts'
@@ -34,8 +38,9 @@ export async function streamTurn(
     stream.end(answer)
   } catch (thrown) {
     const error = asGatewayError(thrown)
-    if (prepared.clock.isClientGone()) stream.abandon()
-    else if (!stream.fail(error)) {
+    const isTold = stream.fail(error)
+    if (reply.raw.destroyed) stream.abandon()
+    else if (!isTold) {
       forbidRetry(reply, prepared.record)
       throw error
     } else if (error.code === 'internal')
@@ -48,8 +53,10 @@ class TurnStream {
   readonly #reply: FastifyReply
   readonly #encoder: StreamEncoder
   readonly #writer: () => SseWriter
+  /** Where the turn can be read again. */
+  readonly #kept: { readonly logs: StreamLogs; readonly log: StreamLog } | undefined
   readonly #deadline: NodeJS.Timeout
-  #committed: SseWriter | undefined
+  #committed: FrameSink | undefined
   /** Frames that are nothing to see: they wait for the head. */
   #held = ''
 
@@ -58,6 +65,8 @@ class TurnStream {
     this.#prepared = prepared
     this.#reply = reply
     this.#encoder = encoder
+    const logs = prepared.isResumable ? services.streams : undefined
+    this.#kept = logs && { logs, log: logs.open(prepared.head) }
     const isQuiet = reply.request.headers['x-loopgate-keepalive'] === 'off'
     this.#writer = () =>
       new SseWriter(reply.raw, {
@@ -93,9 +102,10 @@ class TurnStream {
   /** `false`: the head has not gone out, and the error may have its status. */
   fail(error: GatewayError): boolean {
     clearTimeout(this.#deadline)
-    if (this.#committed === undefined) return false
-    this.#committed.end(this.#encoder.error(error))
-    return true
+    const isTold = this.#committed !== undefined
+    // Whoever reads the turn again has no status to be told by.
+    if (isTold || this.#kept) this.#sink(isTold).end(this.#encoder.error(error))
+    return isTold
   }
 
   abandon(): void {
@@ -103,15 +113,24 @@ class TurnStream {
     this.#reply.hijack()
   }
 
-  #commit(): SseWriter {
+  #commit(): FrameSink {
     if (this.#committed) return this.#committed
     clearTimeout(this.#deadline)
+    const isThere = !this.#reply.raw.destroyed
     setNotes(this.#reply, this.#prepared.record)
     this.#reply.header('cache-control', 'no-cache').hijack()
-    this.#reply.sse.sendHeaders(200)
-    this.#committed = this.#writer()
+    if (isThere) this.#reply.sse.sendHeaders(200)
+    this.#committed = this.#sink(isThere)
     this.#committed.write(this.#encoder.start() + this.#held)
     return this.#committed
+  }
+
+  /** `isThere`: the client is to be sent what comes. */
+  #sink(isThere: boolean): FrameSink {
+    if (this.#committed) return this.#committed
+    const kept = this.#kept
+    if (kept === undefined) return this.#writer()
+    return keptStream(kept.logs, kept.log, isThere ? this.#writer() : undefined)
   }
 
   #tell(event: Fields | undefined): void {
