@@ -28,6 +28,8 @@ const PART_LENGTH = 65_536
  */
 export class StreamLog {
   readonly owner: StreamOwner
+  /** Number of the frame before the first of this request. */
+  readonly start: number
   readonly #frames: string[] = []
   /** Number of the frame before the first that is kept. */
   #before: number
@@ -38,6 +40,7 @@ export class StreamLog {
   /** `before`: number of the last frame that an earlier request of the same turn was sent. */
   constructor(owner: StreamOwner, before = 0) {
     this.owner = owner
+    this.start = before
     this.#before = before
   }
 

@@ -1,4 +1,5 @@
 /** Frames of a turn's stream, for a client that lost its connection. */
+import { fastifySSE } from '@fastify/sse'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -29,6 +30,7 @@ export interface TurnFramesOptions {
  */
 export async function turnFrames(app: FastifyInstance, options: TurnFramesOptions): Promise<void> {
   const { streams, turns, underWay } = options
+  await app.register(fastifySSE, { heartbeatInterval: 0 })
 
   async function find(principal: Principal, id: string): Promise<StreamLog> {
     const log = streams.get(id)
@@ -67,8 +69,8 @@ export async function turnFrames(app: FastifyInstance, options: TurnFramesOption
   )
 }
 
-function afterOf(lastEventId: string | undefined, { owner, last }: StreamLog): number {
-  if (lastEventId === undefined) return 0
+function afterOf(lastEventId: string | undefined, { owner, start, last }: StreamLog): number {
+  if (lastEventId === undefined) return start
   const [, turnId, number] = /^(.+):(\d{1,9})$/.exec(lastEventId) ?? []
   const after = Number(number)
   if (turnId === owner.turnId && after <= last) return after
