@@ -30,6 +30,7 @@ import { sessions } from './http/sessions.ts'
 import { toolCalls } from './http/tool-calls.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
+import { turnCancel } from './http/turn-cancel.ts'
 import { turns } from './http/turns.ts'
 import { TurnsUnderWay } from './http/turns-under-way.ts'
 import type { Stores } from './stores/contracts.ts'
@@ -121,6 +122,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
   await gateway.register(turns, { turns: stores.turns, underWay })
+  await gateway.register(turnCancel, { stores, underWay, config })
   if (secrets) await gateway.register(demoTools, { secrets })
   await gateway.register(ops, {
     stores,
