@@ -27,10 +27,12 @@ import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
 import { ops } from './http/ops.ts'
 import { sessions } from './http/sessions.ts'
+import { StreamLogs } from './http/stream-logs.ts'
 import { toolCalls } from './http/tool-calls.ts'
 import { toolSearchRoute } from './http/tool-search.ts'
 import { tools } from './http/tools.ts'
 import { turnCancel } from './http/turn-cancel.ts'
+import { turnFrames } from './http/turn-frames.ts'
 import { turns } from './http/turns.ts'
 import { TurnsUnderWay } from './http/turns-under-way.ts'
 import type { Stores } from './stores/contracts.ts'
@@ -103,7 +105,19 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
   const judgeOutput = config.chain.turn.includes('structured-output') ? outputJudge : undefined
-  const services = { judgeOutput, underWay, config, mode, metrics, stores, models, catalog: attachable, finder }
+  const streams = new StreamLogs(config.stream.resume_keep_ms)
+  const services = {
+    judgeOutput,
+    underWay,
+    streams,
+    config,
+    mode,
+    metrics,
+    stores,
+    models,
+    catalog: attachable,
+    finder
+  }
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript, compactions })
@@ -122,6 +136,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
     recall: (key, policy) => recallView(stores.sessions, key, policy)
   })
   await gateway.register(turns, { turns: stores.turns, underWay })
+  await gateway.register(turnFrames, { streams, turns: stores.turns, underWay, metrics, config })
   await gateway.register(turnCancel, { stores, underWay, config })
   if (secrets) await gateway.register(demoTools, { secrets })
   await gateway.register(ops, {

@@ -79,7 +79,10 @@ export const loopgateSchema = z
     script: z.array(z.unknown()).max(1000).optional().describe('Model sim-script only, where it is allowed.'),
     approvals: later,
     cache: later,
-    resumable: later
+    resumable: z
+      .boolean()
+      .optional()
+      .describe('Streams: frames are kept, and a client that lost its connection can read on.')
   })
   .meta({ id: 'LoopgateOptions' })
 

@@ -16,6 +16,7 @@ export interface TurnOptions {
   readonly toolExecution?: 'auto' | 'manual'
   readonly preamble?: 'show' | 'hide'
   readonly timeoutMs?: number
+  readonly resumable?: boolean
   readonly tags: readonly string[]
   readonly script?: readonly unknown[]
 }
@@ -60,6 +61,7 @@ export function turnOptions(body: LoopgateBody | undefined, headers: IncomingHtt
     ...(all.tool_execution && { toolExecution: all.tool_execution }),
     ...(all.preamble && { preamble: all.preamble }),
     ...(all.timeout_ms !== undefined && { timeoutMs: all.timeout_ms }),
+    ...(all.resumable !== undefined && { resumable: all.resumable }),
     tags: all.tags ?? [],
     ...(all.script && { script: all.script })
   }
@@ -105,8 +107,7 @@ function badHeader(name: string, rule: string): GatewayError {
 /** Fields of later versions, each with the value that asks for nothing but what is done anyway. */
 const LATER = [
   ['approvals', 'auto'],
-  ['cache', 'off'],
-  ['resumable', false]
+  ['cache', 'off']
 ] as const
 
 function refuseWhatIsNotThere(all: LoopgateBody): void {

@@ -53,7 +53,7 @@ export interface PreparedTurn {
   readonly clock: TurnSignal
   readonly isStream: boolean
   /** Its frames are kept, and a client that was cut off has a time to come back. */
-  readonly isResumable?: boolean | undefined
+  readonly isResumable: boolean
   /** What brings the answer to the client. */
   readonly raw: ServerResponse
   /** A session or a gateway tool is involved: what it did must survive a crash once the client has the answer. */
@@ -129,7 +129,7 @@ interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label' | 
   readonly turn: Pick<Turn, 'prompt' | 'policy' | 'session' | 'principal' | 'request' | 'question'>
 }
 
-function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
+function begin({ metrics, config }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
   const { asked, options, hasTools, label, resumes, earlier } = checked
   const { session, policy, principal, prompt } = checked.turn
   const id = resumes?.id ?? `turn_${asked.ulid}`
@@ -138,7 +138,10 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
   const startedAt = Date.now() - usedMs
   reply.header('x-session-id', session.id).header('x-loopgate-turn-id', id)
   const record = new RunRecord()
-  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, { usedMs })
+  const { resumable, resume_grace_ms: resumeGraceMs } = config.stream
+  const isResumable = asked.stream && (options.resumable ?? resumable)
+  const graceMs = isResumable ? resumeGraceMs : 0
+  const clock = turnSignal(reply.raw, policy.limits.maxTurnMs, { usedMs, graceMs })
   const tell = (event: TurnEvent): void => {
     record.tell(event)
     metrics.turnEvent(event)
@@ -166,6 +169,7 @@ function begin({ metrics }: TurnServices, { request, reply }: Exchange, checked:
     },
     clock,
     isStream: asked.stream,
+    isResumable,
     raw: reply.raw,
     isKept: session.named || hasTools,
     hasTools,

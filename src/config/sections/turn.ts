@@ -118,7 +118,14 @@ export const turnSections = {
       extra_headers: z
         .array(z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header'))
         .default([])
-        .describe('Headers that may carry the session id too, asked last, in order.')
+        .describe('Headers that may carry the session id too, asked last, in order.'),
+      concurrency: z
+        .enum(['queue', 'reject'])
+        .default('queue')
+        .describe('What a request does whose session has a turn that runs. queue: it waits. reject: 409 at once.'),
+      queue_ms: ms(0, 3_600_000)
+        .default(30_000)
+        .describe('How long a request waits for its session, in ms; then 409 session_busy. At most 8 wait.')
     })
     .prefault({})
     .describe('Which conversation a request belongs to.'),
@@ -238,7 +245,15 @@ export const turnSections = {
         .describe(
           'The head goes out at the first visible piece or after this time, in ms; until then errors keep their status.'
         ),
-      keepalive_ms: ms(1, 600_000).default(15_000).describe('A comment is sent after this much silence, in ms.')
+      keepalive_ms: ms(1, 600_000).default(15_000).describe('A comment is sent after this much silence, in ms.'),
+      resumable: z
+        .boolean()
+        .default(false)
+        .describe('Frames are kept, for clients that lose their connection; a request may ask for it too.'),
+      resume_grace_ms: ms(0, 86_400_000)
+        .default(30_000)
+        .describe('How long a resumable turn goes on while nobody reads it, in ms.'),
+      resume_keep_ms: ms(0, 86_400_000).default(300_000).describe('How long its frames are kept after its end, in ms.')
     })
     .prefault({})
     .describe('Streamed answers.')
