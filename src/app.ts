@@ -100,7 +100,12 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const compacting = buildCompaction(config, { models, sessions: stores.sessions })
   const compactions = compacting && new Compactions({ ...compacting, turns: stores.turns, metrics })
   const underWay = new TurnsUnderWay()
-  const drain = drainOf(gateway, underWay)
+  const drain = drainOf(gateway, {
+    end: why => {
+      stores.leases.end(why)
+      underWay.end(why)
+    }
+  })
 
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })

@@ -20,7 +20,7 @@ export interface Drain {
  * Lets a stopping gateway finish what it has begun: new requests get 503 `shutting_down`, all but the open routes, by
  * which operators watch it stop. To be called on the root instance before any route is added.
  */
-export function drainOf(app: FastifyInstance, turns: TurnsUnderWay): Drain {
+export function drainOf(app: FastifyInstance, turns: Pick<TurnsUnderWay, 'end'>): Drain {
   let stopping = false
   let running = 0
   let ended = () => {}
@@ -55,6 +55,6 @@ export function drainOf(app: FastifyInstance, turns: TurnsUnderWay): Drain {
   }
 }
 
-function cut(turns: TurnsUnderWay): void {
+function cut(turns: Pick<TurnsUnderWay, 'end'>): void {
   turns.end(new GatewayError('shutting_down', 'The gateway has stopped before the answer was whole; ask again.'))
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Principal } from '../core/principal.ts'
 import { encodeMessage } from '../dialects/openai-chat/message.ts'
 import { errorAnswers } from './error-schema.ts'
+import { sessionLease } from './session-lease.ts'
 import { findWaiting, openCallsOf } from './tool-calls-asked.ts'
 import { ranCalls } from './tool-calls-run.ts'
 import type { ToolCallsOptions } from './tool-calls-services.ts'
@@ -45,10 +46,16 @@ export async function toolCalls(app: FastifyInstance, services: ToolCallsOptions
     async (request, reply) => {
       const principal = request.getDecorator<Principal>('principal')
       const asked = request.body
-      const turn = await findWaiting(services, principal, { turnId: asked.turn_id, sessionId: asked.session_id })
-      const held = openCallsOf(turn, asked.calls)
-      const messages = await ranCalls(services, { request, reply, principal }, held)
-      return { messages: messages.map(encodeMessage) as z.output<typeof ran>['messages'] }
+      const find = () => findWaiting(services, principal, { turnId: asked.turn_id, sessionId: asked.session_id })
+      const { session } = await find()
+      const release = await sessionLease(services.stores.leases, session.key, reply.raw, services.config.session)
+      try {
+        const held = openCallsOf(await find(), asked.calls)
+        const messages = await ranCalls(services, { request, reply, principal }, held)
+        return { messages: messages.map(encodeMessage) as z.output<typeof ran>['messages'] }
+      } finally {
+        release()
+      }
     }
   )
 }

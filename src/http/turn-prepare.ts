@@ -5,11 +5,13 @@ import type { TurnEvent } from '../core/events.ts'
 import { NOT_ANSWERED } from '../core/not-answered.ts'
 import { ownFrom } from '../core/own-from.ts'
 import { ownerOf } from '../core/owner-of.ts'
+import type { Policy } from '../core/policy.ts'
 import type { Principal } from '../core/principal.ts'
 import { questionOf } from '../core/question-of.ts'
-import type { Spent, Turn } from '../core/turn.ts'
+import type { RequestInfo, Spent, Turn } from '../core/turn.ts'
 import type { WaitingTurn } from '../stores/contracts.ts'
 import { type EarlierRun, earlierRun, lastRound } from './earlier-run.ts'
+import { type HeldSession, heldSession } from './held-session.ts'
 import type { LoopgateBody } from './loopgate-schema.ts'
 import { policyOf } from './policy.ts'
 import { requestInfo } from './request-info.ts'
@@ -24,7 +26,7 @@ import type { TurnServices } from './turn-services.ts'
 import { type TurnSignal, turnSignal } from './turn-signal.ts'
 import { supersede } from './turn-supersede.ts'
 import { toolsOf } from './turn-tools.ts'
-import { checkResults, waitingTurns } from './turn-waiting.ts'
+import { checkResults } from './turn-waiting.ts'
 
 /** A request as a dialect has decoded it. */
 export interface AskedTurn {
@@ -64,6 +66,8 @@ export interface PreparedTurn {
   readonly label: string
   /** The turn that goes on with this request, as it waited in the store. */
   readonly resumes?: WaitingTurn | undefined
+  /** Gives its session to the next request: to be called when the turn is over and written down. */
+  readonly release: () => void
   /** Hears the turn's events, after the record. */
   onEvent: ((event: TurnEvent) => void) | undefined
 }
@@ -78,7 +82,7 @@ interface Exchange {
  * here, before any upstream is asked. Sets `x-session-id` and `x-loopgate-turn-id` on the reply.
  */
 export async function prepareTurn(services: TurnServices, exchange: Exchange, asked: AskedTurn): Promise<PreparedTurn> {
-  const { config, catalog, stores } = services
+  const { config, catalog } = services
   const { headers } = exchange.request
   const principal = exchange.request.getDecorator<Principal>('principal')
   const options = turnOptions(asked.loopgate, headers)
@@ -91,9 +95,47 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   refuseManyChoices(params, model, { gatewayTools: tools.gateway.size, isJudged: isOutputJudged(services, params) })
   requireSession(named, options, config)
   const policy = policyOf(config, options, { isNamed: named.named, tools: tools.gateway })
-  const { session, turns: waiting } = await waitingTurns(stores.calls, {
-    ...{ session: named, principal, messages: asked.messages, scope: config.session.scope }
+  const held = await heldSession(services, {
+    session: named,
+    principal,
+    messages: asked.messages,
+    raw: exchange.reply.raw
   })
+  try {
+    return await withWaiting(services, exchange, {
+      held,
+      principal,
+      asked,
+      options,
+      policy,
+      info,
+      model,
+      params,
+      tools
+    })
+  } catch (error) {
+    held.release()
+    throw error
+  }
+}
+
+interface Admitted {
+  readonly held: HeldSession
+  readonly principal: Principal
+  readonly asked: AskedTurn
+  readonly options: TurnOptions
+  readonly policy: Policy
+  readonly info: RequestInfo
+  readonly model: ReturnType<typeof modelOf>
+  readonly params: Fields
+  readonly tools: ReturnType<typeof toolsOf>
+}
+
+/** The turn with what waited in its session, which is held. */
+async function withWaiting(services: TurnServices, exchange: Exchange, admitted: Admitted): Promise<PreparedTurn> {
+  const { held, principal, asked, options, policy, info, model, params, tools } = admitted
+  const { config, stores } = services
+  const { session, turns: waiting } = held
   checkResults(asked.messages, asked.unmatched, waiting)
   const joined = joinWaiting(asked.messages, waiting)
   if (session.named && session.branch !== 'main') {
@@ -117,12 +159,13 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
     question: joined.question ?? questionOf(messages)?.id ?? ''
   }
   await supersede(services, turn, joined.superseded)
-  const prepared = begin(services, exchange, { turn, asked, options, hasTools, label, resumes, earlier })
+  const { release } = held
+  const prepared = begin(services, exchange, { turn, asked, options, hasTools, label, resumes, earlier, release })
   for (const name of tools.shadowed) prepared.turn.tell({ type: 'note', note: `shadowed:${name}` })
   return prepared
 }
 
-interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label' | 'resumes'> {
+interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label' | 'resumes' | 'release'> {
   readonly asked: AskedTurn
   /** What the turn did before this request. */
   readonly earlier: EarlierRun | undefined
@@ -130,7 +173,7 @@ interface Checked extends Pick<PreparedTurn, 'options' | 'hasTools' | 'label' | 
 }
 
 function begin({ metrics, config }: TurnServices, { request, reply }: Exchange, checked: Checked): PreparedTurn {
-  const { asked, options, hasTools, label, resumes, earlier } = checked
+  const { asked, options, hasTools, label, resumes, earlier, release } = checked
   const { session, policy, principal, prompt } = checked.turn
   const id = resumes?.id ?? `turn_${asked.ulid}`
   // Waiting for people is no time of the turn (contract §4.3).
@@ -154,6 +197,7 @@ function begin({ metrics, config }: TurnServices, { request, reply }: Exchange, 
       ...(resumes && { resumes: resumes.answerId ?? '', spent: spentOf(checked.turn, earlier) })
     },
     resumes,
+    release,
     options,
     record,
     head: {

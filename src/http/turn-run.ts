@@ -27,6 +27,7 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
       prepared.turn.log.error({ event: 'store.error', turn_id: prepared.turn.id, err: cause }, 'run view not written')
   }
   services.underWay.leave(slot)
+  prepared.release()
   prepared.clock.done()
   count(services, prepared, ending)
   if (ending.answer) {

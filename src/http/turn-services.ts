@@ -16,7 +16,7 @@ export interface TurnServices {
   readonly chat: Model
   readonly models: Pick<Models, 'resolve'>
   readonly catalog: AttachableTools
-  readonly stores: Pick<Stores, 'sessions' | 'turns' | 'calls'>
+  readonly stores: Pick<Stores, 'sessions' | 'turns' | 'calls' | 'leases'>
   /** Told when a turn is over, so that views for which there is no room can go. */
   readonly finder: Pick<ToolFinder, 'release'>
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>

@@ -16,6 +16,7 @@ import type { TurnServices } from '../../src/http/turn-services.ts'
 import { turns } from '../../src/http/turns.ts'
 import { TurnsUnderWay } from '../../src/http/turns-under-way.ts'
 import type { StoredTurn, TurnRow } from '../../src/stores/contracts.ts'
+import { SessionQueue } from '../../src/stores/session-queue.ts'
 import type { EndedTurn } from '../../src/telemetry/metrics.ts'
 
 export const aPrincipal: Principal = {
@@ -93,7 +94,8 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
           (options.waiting ?? []).map(turn => ({ ...turn, session: { key, id: 's1', branch: 'main' } })),
         ofCall: async () => undefined,
         forget: async () => {}
-      } as unknown as TurnServices['stores']['calls']
+      } as unknown as TurnServices['stores']['calls'],
+      leases: new SessionQueue()
     },
     metrics: {
       turnEvent: event => void events.push(event),

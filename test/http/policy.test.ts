@@ -113,7 +113,6 @@ t.test('what is not there yet is refused by name; the body wins over headers', a
   const later: readonly [object, string][] = [
     [{ approvals: 'deny' }, 'loopgate.approvals'],
     [{ cache: 'on' }, 'loopgate.cache'],
-    [{ resumable: true }, 'loopgate.resumable'],
     [{ tool_search: 'preselect' }, 'loopgate.tool_search']
   ]
   for (const [loopgate, param] of later) {

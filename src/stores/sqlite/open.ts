@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../core/errors.ts'
 import type { Stores } from '../contracts.ts'
 import { makeFolder } from '../make-folder.ts'
+import { SessionQueue } from '../session-queue.ts'
 import { SqliteCalls } from './calls.ts'
 import { Engine, type OnStoreError } from './engine.ts'
 import { migrate } from './migrate.ts'
@@ -53,6 +54,7 @@ function storesOn(engine: Engine, calls: SqliteCalls, release: () => void): Stor
     turns,
     tools: new SqliteTools(engine),
     calls,
+    leases: new SessionQueue(),
     async ping() {
       engine.read(() => isThere.get())
     },
