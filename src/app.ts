@@ -22,6 +22,7 @@ import { describeApi } from './http/describe-api.ts'
 import { drainOf } from './http/drain.ts'
 import { frameworkOptions } from './http/framework-options.ts'
 import { groundRules } from './http/ground-rules.ts'
+import { LiveTurns } from './http/live-turns.ts'
 import { measureRequests } from './http/measure-requests.ts'
 import { models as modelsRoutes } from './http/models.ts'
 import { openaiChat } from './http/openai-chat.ts'
@@ -43,6 +44,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { type Catalog, catalog } from './tools/catalog.ts'
 import { toolBody, toolDefaults } from './tools/definition.ts'
 import { validArguments } from './tools/guards/arguments.ts'
+import { journal } from './tools/guards/journal.ts'
 import { limits } from './tools/guards/limits.ts'
 import { type OwnedToolFinder, toolFinder } from './tools/index/finder.ts'
 import { type JoinedTools, joinedTools } from './tools/joined-tools.ts'
@@ -93,7 +95,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const finder = finderFor(config, metrics, built)
   const known = await catalogFor(config, { stores, egress, log, metrics, built })
   const attachable: JoinedTools = built ? joinedTools(known, built) : known
-  const guards = [...(built?.guards ?? []), limits, validArguments]
+  const guards = [...(built?.guards ?? []), limits, validArguments, journal]
   const added = [...buildRemotes(config, { egress, shapes: chatShapes }), ...(built?.advisors ?? [])]
   const parts = { models, sessions: stores.sessions, finder, guards, added, loop: built?.loop }
   const chat = buildChain(config, parts)
@@ -110,11 +112,15 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const secrets = mode.demo ? demoSecrets() : undefined
   const openapi = await describeApi(gateway, { version })
   const judgeOutput = config.chain.turn.includes('structured-output') ? outputJudge : undefined
+  const runOpen = buildHeldRunner(config, parts)
+  const live = new LiveTurns()
   const streams = new StreamLogs(config.stream.resume_keep_ms)
   const services = {
     judgeOutput,
     underWay,
     streams,
+    live,
+    runOpen,
     config,
     mode,
     metrics,
@@ -126,7 +132,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   await gateway.register(measureRequests, { metrics })
   await gateway.register(auth, { principals: principalsFor(config, mode), development: mode.development })
   await gateway.register(openaiChat, { ...services, chat, allowScript, compactions })
-  await gateway.register(toolCalls, { ...services, run: buildHeldRunner(config, parts) })
+  await gateway.register(toolCalls, { ...services, run: runOpen })
   await gateway.register(modelsRoutes, { models })
   const shown = attachable === known ? known : joinedViews(known, attachable)
   await gateway.register(tools, { catalog: shown, registration: toolBody })

@@ -37,6 +37,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, ...invalid },
   unsupported_media_type: { status: 415, ...invalid },
   session_busy: { status: 409, ...conflict, retry: true },
+  idempotency_in_progress: { status: 409, ...conflict, retry: true },
   tool_name_taken: { status: 409, ...conflict, retry: false },
   declared_in_file: { status: 409, ...conflict, retry: false },
   turn_ended: { status: 409, ...conflict, retry: false },
@@ -50,6 +51,7 @@ export const ERRORS = {
   tool_rejected: { status: 422, ...invalid },
   credential_must_be_resupplied: { status: 422, ...invalid },
   config_invalid: { status: 422, ...invalid },
+  idempotency_mismatch: { status: 422, ...invalid },
   /** A model or tool of the turn was told to stop by the client's leaving; only ever in the run view and metrics. */
   client_closed: { status: 499, ...invalid },
   upstream_rate_limited: {

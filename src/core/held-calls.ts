@@ -1,5 +1,6 @@
 import type { Message, Tool, ToolCall, ToolMessage } from './chat.ts'
 import { lastAnswer } from './conversation.ts'
+import { effectOf } from './effect-of.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -64,11 +65,4 @@ function held(turn: Turn, index: number, call: ToolCall, result: ToolMessage | u
 function runnerOf(tool: Tool | undefined): HeldCall['runner'] {
   if (tool === undefined) return 'nobody'
   return tool.run === undefined ? 'client' : 'gateway'
-}
-
-/** What nobody vouches for may not be done twice, whoever's code it is. */
-function effectOf(tool: Tool | undefined): HeldCall['effect'] {
-  const { readOnly, idempotent, destructive } = tool?.annotations ?? {}
-  if (readOnly && !destructive) return 'read'
-  return idempotent ? 'idempotent' : 'write'
 }

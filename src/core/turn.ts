@@ -3,6 +3,7 @@ import type { Answer, Content, Delta, Fields, LimitHit, Message, Prompt, Tool, T
 import type { TurnEvent } from './events.ts'
 import type { OnLimit, Policy } from './policy.ts'
 import type { Principal, Session } from './principal.ts'
+import type { TurnJournal } from './turn-journal.ts'
 
 /** Writes a piece to the client. A returned promise means: wait before the next piece. Never an `async` function. */
 export type Emit = (delta: Delta) => undefined | Promise<void>
@@ -42,6 +43,8 @@ export interface Turn {
    * has no other way to leave behind what its tools did. Results come in the order in which calls settle.
    */
   readonly keep?: ((message: Message) => void) | undefined
+  /** Absent: nothing of the turn is to survive a crash. */
+  readonly journal?: TurnJournal | undefined
   /**
    * What the turn has cost so far over all its requests, in micro-dollars, whatever became of its model calls. Absent:
    * nobody reckons it.

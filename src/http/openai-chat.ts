@@ -9,8 +9,10 @@ import { ChunkWriter } from '../dialects/openai-chat/stream.ts'
 import { errorAnswers } from './error-schema.ts'
 import type { LoopgateBody } from './loopgate-schema.ts'
 import { chatAnswerSchema, chatEventSchema, chatRequestSchema } from './openai-chat-schema.ts'
-import { type PreparedTurn, prepareTurn } from './turn-prepare.ts'
-import { forbidRetry, reportOf, setFigures } from './turn-report.ts'
+import type { PreparedTurn } from './prepared-turn.ts'
+import { given } from './turn-given.ts'
+import { prepareTurn } from './turn-prepare.ts'
+import { forbidRetry, setNotes } from './turn-report.ts'
 import { runTurn } from './turn-run.ts'
 import type { TurnServices } from './turn-services.ts'
 import { streamTurn } from './turn-stream.ts'
@@ -51,7 +53,7 @@ async function answer(services: TurnServices, request: FastifyRequest, reply: Fa
     { request, reply },
     { ...asked, dialect: 'openai', ulid: id, loopgate: asked.loopgate as LoopgateBody | undefined }
   )
-  const head = headOf(id, prepared)
+  const head = headOf(prepared)
   if (asked.stream) {
     const encoder = new ChunkWriter(head, { includeUsage: asked.includeUsage })
     await streamTurn(services, prepared, { reply, encoder })
@@ -68,16 +70,20 @@ async function answerWhole(
 ): Promise<FastifyReply> {
   try {
     const answer = await runTurn(services, prepared)
-    setFigures(reply, prepared.record, answer)
-    return reply.type('application/json; charset=utf-8').send(encode(answer, head, reportOf(prepared, answer)))
+    const { figures, report } = given(prepared, answer)
+    setNotes(reply, prepared.record)
+    return reply
+      .headers(figures)
+      .type('application/json; charset=utf-8')
+      .send(encode(answer, head, report))
   } catch (error) {
     // Nobody is there to be told.
     if (prepared.clock.isClientGone()) return reply.hijack()
-    forbidRetry(reply, prepared.record)
+    forbidRetry(reply, prepared)
     throw error
   }
 }
 
-function headOf(id: string, { turn }: PreparedTurn): AnswerHead {
+function headOf({ turn, answerId: id }: PreparedTurn): AnswerHead {
   return { id: `chatcmpl-${id}`, created: Math.floor(turn.startedAt / 1000), model: turn.prompt.model }
 }

@@ -5,10 +5,10 @@ import { ownerOf } from '../core/owner-of.ts'
 import type { Turn } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
 import type { StoredTurn, WaitingTurn } from '../stores/contracts.ts'
+import type { PreparedTurn } from './prepared-turn.ts'
 import type { Ending } from './run-view.ts'
 import { endWaiting } from './turn-end.ts'
 import { withResults } from './turn-join.ts'
-import type { PreparedTurn } from './turn-prepare.ts'
 import type { TurnServices } from './turn-services.ts'
 
 /**

@@ -2,27 +2,28 @@ import type { FastifyReply } from 'fastify'
 import type { Answer, Fields, Finish } from '../core/chat.ts'
 import type { TurnEvent } from '../core/events.ts'
 import { costView } from './cost-view.ts'
+import type { PreparedTurn } from './prepared-turn.ts'
 import type { RunRecord } from './run-record.ts'
 import { roundView, usageView } from './run-round.ts'
-import type { PreparedTurn } from './turn-prepare.ts'
 
 /** Ends that every client expects; any other is worth the `loopgate` object. */
 const ORDINARY: ReadonlySet<Finish> = new Set(['stop', 'length', 'content_filter', 'client_calls'])
 
 /** Figures of a turn as headers of its JSON answer (contract §3.4). */
-export function setFigures(reply: FastifyReply, record: RunRecord, { finish }: Answer): void {
+export function figuresOf(record: RunRecord, { finish }: Answer): Readonly<Record<string, string>> {
   const { target } = record
-  if (target) {
-    reply.header('x-loopgate-model', printable(target.model)).header('x-loopgate-provider', printable(target.provider))
-  }
-  reply
-    .header('x-loopgate-attempts', record.attempts)
-    .header('x-loopgate-rounds', record.roundCount)
-    .header('x-loopgate-tool-calls', record.toolCalls)
-    .header('x-loopgate-finish', finish)
   const { cost_usd: cost } = costView(record.costMicros)
-  if (cost !== undefined) reply.header('x-loopgate-cost-usd', cost)
-  setNotes(reply, record)
+  return {
+    ...(target && {
+      'x-loopgate-model': printable(target.model),
+      'x-loopgate-provider': printable(target.provider)
+    }),
+    'x-loopgate-attempts': String(record.attempts),
+    'x-loopgate-rounds': String(record.roundCount),
+    'x-loopgate-tool-calls': String(record.toolCalls),
+    'x-loopgate-finish': finish,
+    ...(cost !== undefined && { 'x-loopgate-cost-usd': String(cost) })
+  }
 }
 
 /** What was left out or changed on the way, or is not as the client wants it, as far as it is known when the head goes out. */
@@ -31,10 +32,13 @@ export function setNotes(reply: FastifyReply, { notes, isOutputInvalid }: RunRec
   if (isOutputInvalid) reply.header('x-loopgate-structured', 'invalid')
 }
 
-/** A turn that ran a tool must not be sent again by an SDK that retries: the tool would run twice (W16). */
-export function forbidRetry(reply: FastifyReply, { toolCalls }: RunRecord): void {
-  if (toolCalls > 0) reply.header('x-should-retry', 'false')
+/** A turn that ran a tool, in this request or before, must not be sent again by an SDK that retries (W16). */
+export function forbidRetry(reply: FastifyReply, { record, journal, before, head }: PreparedTurn): void {
+  const ranBefore = head.earlier?.rounds.some(({ calls }) => calls.some(({ status }) => RAN.has(status))) === true
+  if (record.toolCalls > 0 || journal.hasDispatched || before || ranBefore) reply.header('x-should-retry', 'false')
 }
+
+const RAN: ReadonlySet<string> = new Set(['ok', 'error', 'unknown'])
 
 /** Names of tools and models may hold what a header may not. */
 function printable(text: string): string {

@@ -1,11 +1,15 @@
 import type { Answer } from '../core/chat.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
+import { replay } from '../core/replay.ts'
 import type { Emit } from '../core/turn.ts'
 import { statusOf } from '../core/turn-status.ts'
 import { endedView } from './ended-view.ts'
+import type { PreparedTurn } from './prepared-turn.ts'
 import { type Ending, runView } from './run-view.ts'
+import { withOpenCalls } from './turn-continue.ts'
+import { given } from './turn-given.ts'
 import { holdTurn, settleTurn } from './turn-held.ts'
-import type { PreparedTurn } from './turn-prepare.ts'
+import { givenAgain, outcomeOf } from './turn-outcome.ts'
 import type { TurnServices } from './turn-services.ts'
 
 /** The Node SDK takes no call index above 127 (W6). */
@@ -16,6 +20,7 @@ const MAX_CALLS = 128
  * byte leaves (contract §4.11). Rejects with the error for the client; `client_closed` when there is none any more.
  */
 export async function runTurn(services: TurnServices, prepared: PreparedTurn, emit?: Emit): Promise<Answer> {
+  if (prepared.again !== undefined) return givenOnceMore(prepared, prepared.again, emit)
   const slot = services.underWay.enter(prepared)
   let ending = await play(services, prepared, emit)
   try {
@@ -29,6 +34,7 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
   services.underWay.leave(slot)
   prepared.release()
   prepared.clock.done()
+  over(services, prepared, ending)
   count(services, prepared, ending)
   if (ending.answer) {
     services.compactions?.after(prepared, ending.status, prepared.raw)
@@ -37,10 +43,32 @@ export async function runTurn(services: TurnServices, prepared: PreparedTurn, em
   throw ending.error
 }
 
-async function play({ chat, finder }: TurnServices, prepared: PreparedTurn, emit: Emit | undefined): Promise<Ending> {
+/** Nothing runs, and nothing is written or counted. */
+async function givenOnceMore({ clock }: PreparedTurn, again: string, emit: Emit | undefined): Promise<Answer> {
+  try {
+    const { answer } = givenAgain(again)
+    if (emit) await replay(answer.message, emit)
+    return answer
+  } finally {
+    clock.done()
+  }
+}
+
+/** Tells whoever waits for the turn's end, and remembers when the client has all of the answer. */
+function over({ stores }: TurnServices, { journal, lives, raw, turn }: PreparedTurn, { answer }: Ending): void {
+  if (answer && journal.isBegun) raw.once('finish', () => stores.journal.delivered(turn.id))
+  if (lives.length === 0) return
+  void journal.settled().then(() => {
+    for (const live of lives) live.end()
+  })
+}
+
+async function play(services: TurnServices, prepared: PreparedTurn, emit: Emit | undefined): Promise<Ending> {
+  const { chat, finder, runOpen } = services
   const { turn } = prepared
   try {
-    const answer = await chat(emit ? { ...turn, emit } : turn)
+    const begun = prepared.before ? await withOpenCalls(turn, runOpen) : turn
+    const answer = await chat(emit ? { ...begun, emit } : begun)
     if (answer.message.calls.length > MAX_CALLS) throw tooManyCalls()
     return { status: statusOf(answer.finish), httpStatus: 200, answer }
   } catch (thrown) {
@@ -72,9 +100,22 @@ async function write(services: TurnServices, prepared: PreparedTurn, ending: End
   const { turnId: id, tenant, keyId, sessionId, createdAt } = head
   const written = { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, ending) }
   const row = hasEnded ? { ...written, view: endedView(written, ending.status) } : written
-  if (isKept) await stores.turns.save(row)
+  // Both begin in one tick: they are one commit.
+  const journaled = journalEnd(prepared, ending)
+  if (isKept || journaled) await Promise.all([stores.turns.save(row), journaled])
   else stores.turns.saveLater(row)
 }
+
+/** A turn that its client, or this process, has left can be gone on with; any other is over, and its answer is kept. */
+function journalEnd(prepared: PreparedTurn, { answer, error }: Ending): Promise<unknown> | undefined {
+  const { journal, isKeyed } = prepared
+  if (!journal.isBegun && !(isKeyed && answer)) return undefined
+  if (answer) return journal.end({ state: 'done', outcome: outcomeOf({ answer, ...given(prepared, answer) }) })
+  if (error && LEAVING.has(error.code)) return journal.end({ state: 'left' })
+  return journal.end({ state: 'failed', ...(error && { outcome: outcomeOf({ error }) }) })
+}
+
+const LEAVING: ReadonlySet<string> = new Set(['client_closed', 'shutting_down'])
 
 function count({ metrics }: TurnServices, prepared: PreparedTurn, { status, answer }: Ending): void {
   const { label, head, record, isStream } = prepared

@@ -6,7 +6,9 @@ import type { Model } from '../core/turn.ts'
 import type { Stores } from '../stores/contracts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Compactions } from './compactions.ts'
+import type { LiveTurns } from './live-turns.ts'
 import type { StreamLogs } from './stream-logs.ts'
+import type { RunOpen } from './turn-continue.ts'
 import type { AttachableTools } from './turn-tools.ts'
 import type { TurnsUnderWay } from './turns-under-way.ts'
 
@@ -16,12 +18,16 @@ export interface TurnServices {
   readonly chat: Model
   readonly models: Pick<Models, 'resolve'>
   readonly catalog: AttachableTools
-  readonly stores: Pick<Stores, 'sessions' | 'turns' | 'calls' | 'leases'>
+  readonly stores: Pick<Stores, 'sessions' | 'turns' | 'calls' | 'leases' | 'journal'>
   /** Told when a turn is over, so that views for which there is no room can go. */
   readonly finder: Pick<ToolFinder, 'release'>
   readonly metrics: Pick<Metrics, 'turnEvent' | 'turnEnd' | 'streamBuffered'>
   /** Each turn enters itself while it runs. */
   readonly underWay: TurnsUnderWay
+  /** Turns that a retry may meet. */
+  readonly live: LiveTurns
+  /** Runs the calls that a turn has left open when it goes on. */
+  readonly runOpen: RunOpen
   /** Frames of streams that can be read again. */
   readonly streams?: StreamLogs | undefined
   /** Summaries of sessions, where they are configured. */

@@ -3,11 +3,12 @@ import type { Answer, Delta, Fields } from '../core/chat.ts'
 import { asGatewayError, type GatewayError } from '../core/errors.ts'
 import type { FrameSink } from './frame-sink.ts'
 import { keptStream } from './kept-stream.ts'
+import type { PreparedTurn } from './prepared-turn.ts'
 import { SseWriter } from './sse-writer.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { StreamLogs } from './stream-logs.ts'
-import type { PreparedTurn } from './turn-prepare.ts'
-import { eventView, forbidRetry, reportOf, setNotes } from './turn-report.ts'
+import { given } from './turn-given.ts'
+import { eventView, forbidRetry, setNotes } from './turn-report.ts'
 import { runTurn } from './turn-run.ts'
 import type { TurnServices } from './turn-services.ts'
 
@@ -41,7 +42,7 @@ export async function streamTurn(
     const isTold = stream.fail(error)
     if (reply.raw.destroyed) stream.abandon()
     else if (!isTold) {
-      forbidRetry(reply, prepared.record)
+      forbidRetry(reply, prepared)
       throw error
     } else if (error.code === 'internal')
       prepared.turn.log.error({ event: 'turn.failed', turn_id: prepared.turn.id, err: error.cause }, error.message)
@@ -95,7 +96,7 @@ class TurnStream {
   }
 
   end(answer: Answer): void {
-    const frames = this.#encoder.end(answer, reportOf(this.#prepared, answer))
+    const frames = this.#encoder.end(answer, given(this.#prepared, answer).report)
     this.#commit().end(frames)
   }
 

@@ -4,9 +4,11 @@ import type { HeldCall } from '../core/held-calls.ts'
 import type { HeldRequest } from '../core/held-request.ts'
 import type { Session } from '../core/principal.ts'
 import type { TurnStatus } from '../core/turn-status.ts'
+import type { JournalStore } from './journal-contract.ts'
 import type { Leases } from './leases-contract.ts'
 
 export type { TurnStatus } from '../core/turn-status.ts'
+export type * from './journal-contract.ts'
 export type { Leases, LeaseWish } from './leases-contract.ts'
 
 /** Times are milliseconds since the epoch. Every method rejects with `store_unavailable` when the engine is down. */
@@ -16,6 +18,7 @@ export interface Stores {
   readonly tools: ToolStore
   readonly calls: CallStore
   readonly leases: Leases
+  readonly journal: JournalStore
   /** Rejects when the store cannot be reached. */
   ping(): Promise<void>
   /** Writes out what is behind, then closes. */

@@ -83,7 +83,9 @@ export function webhook(registration: WebhookRegistration, services: WebhookServ
     if (services.leaks(turn.principal.tenant)(call.arguments)) return refusedFor(definition, 'they contain a secret')
     const leave = await places.enter(turn.signal)
     const sending = send(call, turn).finally(leave)
-    return endpoint.on_disconnect === 'abort' ? sending : unlessAborted(sending, turn.signal)
+    if (endpoint.on_disconnect === 'abort') return sending
+    turn.journal?.late(call, turn, sending)
+    return unlessAborted(sending, turn.signal)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Model } from '../../src/core/turn.ts'
 import { type Drain, drainOf } from '../../src/http/drain.ts'
 import { frameworkOptions } from '../../src/http/framework-options.ts'
 import { groundRules } from '../../src/http/ground-rules.ts'
+import { LiveTurns } from '../../src/http/live-turns.ts'
 import { models } from '../../src/http/models.ts'
 import { openaiChat } from '../../src/http/openai-chat.ts'
 import type { TurnServices } from '../../src/http/turn-services.ts'
@@ -95,7 +96,14 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
         ofCall: async () => undefined,
         forget: async () => {}
       } as unknown as TurnServices['stores']['calls'],
-      leases: new SessionQueue()
+      leases: new SessionQueue(),
+      journal: {
+        dispatch: async () => {},
+        settle: async () => {},
+        end: async () => {},
+        retry: async () => undefined,
+        delivered: () => {}
+      } as unknown as TurnServices['stores']['journal']
     },
     metrics: {
       turnEvent: event => void events.push(event),
@@ -104,6 +112,8 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     },
     config: configSchema.parse(options.config ?? {}),
     underWay,
+    live: new LiveTurns(),
+    runOpen: async () => {},
     allowScript: options.allowScript ?? false,
     judgeOutput: options.judgeOutput
   }

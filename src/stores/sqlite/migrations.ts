@@ -139,5 +139,48 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
   '0004-run-words': [
     // Run views that go with the texts of their session; few have values of augmentation fields.
     `CREATE INDEX runs_words ON runs (session_id) WHERE instr(view, '"augmented":{') > 0`
+  ],
+
+  '0006-journal': [
+    // Turns that run tools, from the first call that leaves on (spec/state.md §2). Named by the turn: one without a
+    // session is kept alike. Ids rise with time, so all of these grow at their end.
+    `CREATE TABLE journal_turns (
+      id TEXT PRIMARY KEY,
+      session_key TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      branch TEXT NOT NULL,
+      fence INTEGER NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('running', 'left', 'done', 'failed')),
+      base TEXT,
+      outcome TEXT,
+      delivered INTEGER NOT NULL DEFAULT 0,
+      started_ms INTEGER NOT NULL,
+      ended_ms INTEGER
+    ) STRICT, WITHOUT ROWID`,
+    // What has no outcome and has ended costs nothing here.
+    `CREATE INDEX journal_turns_text ON journal_turns (session_key) WHERE outcome IS NOT NULL OR ended_ms IS NULL`,
+    'CREATE TABLE journal_messages (n INTEGER PRIMARY KEY, turn TEXT NOT NULL, body TEXT NOT NULL) STRICT',
+    'CREATE INDEX journal_messages_turn ON journal_messages (turn)',
+    `CREATE TABLE journal_calls (
+      id TEXT PRIMARY KEY,
+      turn TEXT NOT NULL,
+      round INTEGER NOT NULL,
+      idx INTEGER NOT NULL,
+      provider_call TEXT NOT NULL,
+      tool TEXT NOT NULL,
+      tool_version INTEGER NOT NULL,
+      effect TEXT NOT NULL CHECK (effect IN ('read', 'idempotent', 'write')),
+      args_hash TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('dispatched', 'succeeded', 'failed', 'unknown')),
+      attempt INTEGER NOT NULL,
+      dispatched_ms INTEGER NOT NULL,
+      ended_ms INTEGER
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE retries (
+      id TEXT PRIMARY KEY,
+      turn TEXT NOT NULL,
+      body_hash TEXT NOT NULL,
+      expires_ms INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID`
   ]
 }

@@ -7,6 +7,7 @@ import { makeFolder } from '../make-folder.ts'
 import { SessionQueue } from '../session-queue.ts'
 import { SqliteCalls } from './calls.ts'
 import { Engine, type OnStoreError } from './engine.ts'
+import { SqliteJournal } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { processLock } from './process-lock.ts'
 import { SqliteSessions } from './sessions.ts'
@@ -37,8 +38,10 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
     db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
     const engine = new Engine(db, onError)
     const calls = new SqliteCalls(engine)
-    await calls.recover()
-    return storesOn(engine, calls, release)
+    const turns = new SqliteTurns(engine)
+    const journal = new SqliteJournal(engine, turns)
+    await Promise.all([calls.recover(), journal.recover()])
+    return storesOn(engine, { calls, turns, journal }, release)
   } catch (cause) {
     db.close()
     release()
@@ -46,8 +49,13 @@ export async function openSqlite({ path, synchronous, onError = () => {} }: Sqli
   }
 }
 
-function storesOn(engine: Engine, calls: SqliteCalls, release: () => void): Stores {
-  const turns = new SqliteTurns(engine)
+interface Opened {
+  readonly calls: SqliteCalls
+  readonly turns: SqliteTurns
+  readonly journal: SqliteJournal
+}
+
+function storesOn(engine: Engine, { calls, turns, journal }: Opened, release: () => void): Stores {
   const isThere = engine.prepare('SELECT 1 FROM sessions LIMIT 1')
   return {
     sessions: new SqliteSessions(engine),
@@ -55,6 +63,7 @@ function storesOn(engine: Engine, calls: SqliteCalls, release: () => void): Stor
     tools: new SqliteTools(engine),
     calls,
     leases: new SessionQueue(),
+    journal,
     async ping() {
       engine.read(() => isThere.get())
     },

@@ -45,7 +45,7 @@ export class SqliteTurns implements TurnStore {
   }
 
   save(row: TurnRow): Promise<void> {
-    return this.#engine.write(() => this.#put(row))
+    return this.#engine.write(() => this.put(row))
   }
 
   async get(id: string): Promise<TurnRow | undefined> {
@@ -78,7 +78,7 @@ export class SqliteTurns implements TurnStore {
     this.#leaving = rows
     try {
       await this.#engine.write(() => {
-        for (const row of rows) this.#put(row)
+        for (const row of rows) this.put(row)
       })
     } catch (error) {
       this.#behind = [...rows, ...this.#behind]
@@ -98,7 +98,8 @@ export class SqliteTurns implements TurnStore {
     this.#writing = this.flush().then(again, again)
   }
 
-  #put({ id, tenant, keyId, sessionId, createdAt, view }: TurnRow): void {
+  /** Inside a unit. */
+  put({ id, tenant, keyId, sessionId, createdAt, view }: TurnRow): void {
     this.#upsert.run(id, tenant, keyId, sessionId, createdAt, view)
   }
 
