@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startGateway } from '../../src/cases/gateway.ts'
 import { framesOf } from './edge.ts'
 import { jsonServer } from './json-server.ts'
@@ -15,6 +18,8 @@ export interface ModelRound {
   /** Prompt, completion and total tokens, and more of `usage` as it is spelled. */
   readonly usage?: readonly [prompt: number, completion: number, total: number, more?: object]
   readonly finish?: string
+  /** In place of an answer: the model fails with this status. */
+  readonly status?: number
   /** The whole JSON answer in place of one made of the rest; for calls only. */
   readonly raw?: object
 }
@@ -37,6 +42,8 @@ export interface LoopTool {
 }
 
 export interface LoopAnswer {
+  /** The name that was asked for: to ask the same again. */
+  readonly model: string
   readonly status: number
   readonly headers: Headers
   readonly content: string
@@ -57,8 +64,9 @@ export interface LoopAnswer {
 }
 
 export interface Question {
-  /** Of the request; model and one question are filled in. */
+  /** Of the request; model and one question are filled in. A model of an earlier question goes on with its rounds. */
   readonly body?: object
+  readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -68,8 +76,14 @@ export interface LoopGateway {
   ask(rounds: readonly ModelRound[], stream?: boolean, question?: Question): Promise<LoopAnswer>
   /** Asks the same as a call and then as a stream. */
   both(rounds: readonly ModelRound[], question?: Question): Promise<readonly [call: LoopAnswer, stream: LoopAnswer]>
+  /** Rounds for a model of its own, whose name this is: for clients of their own. */
+  script(rounds: readonly ModelRound[]): string
+  /** Calls that have reached the tools so far. */
+  calls(): readonly string[]
   /** Ends the process as a power cut would. */
   crash(): Promise<void>
+  /** Another process on the same data, in front of the same model and tools. */
+  restart(): Promise<LoopGateway>
   stop(): Promise<void>
 }
 
@@ -79,7 +93,7 @@ export async function loopGateway(
   config: Record<string, unknown> = {}
 ): Promise<LoopGateway> {
   const called: string[] = []
-  const scripts = new Map<string, { readonly rounds: readonly ModelRound[]; readonly requests: Json[] }>()
+  const scripts = new Map<string, { rounds: readonly ModelRound[]; readonly requests: Json[] }>()
   const endpoints = await jsonServer((body, response, path) => {
     const call = body.data.call
     called.push(`${call.tool} ${JSON.stringify(call.arguments)}`)
@@ -93,7 +107,8 @@ export async function loopGateway(
     const script = scripts.get(body.model)
     script?.requests.push(body)
     const round = script?.rounds[script.requests.length - 1] ?? { text: '(script used up)' }
-    if (body.stream) streamed(round, response)
+    if (round.status !== undefined) response.writeHead(round.status).end('{"error":{"message":"down"}}')
+    else if (body.stream) streamed(round, response)
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(completion(round)))
   })
   const definitions = Object.entries(tools).map(([name, { definition }]) => ({
@@ -102,47 +117,77 @@ export async function loopGateway(
     endpoint: { url: `${endpoints.url}/${name}`, egress_policy: 'internal' },
     ...definition
   }))
-  const gateway = await startGateway({
-    config: {
-      default_model: 'up/m',
-      providers: [{ name: 'up', kind: 'openai', base_url: `${upstream.url}/v1` }],
-      tools: definitions,
-      tool_search: { mode: 'off' },
-      ...config
-    }
-  })
-  let asked = 0
-  const loop: LoopGateway = {
-    url: gateway.url,
-    async ask(rounds, stream = false, { body, headers } = {}) {
-      const model = `m${++asked}`
-      const requests: Json[] = []
-      scripts.set(model, { rounds, requests })
-      const before = called.length
-      const question = { model: `up/${model}`, messages: [{ role: 'user', content: 'What is it?' }], stream }
-      const { loopgate, ...rest } = { loopgate: {}, ...body }
-      const counted = stream && { stream_options: { include_usage: true } }
-      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ ...question, ...counted, loopgate: { include: ['rounds'], ...loopgate }, ...rest })
-      })
-      const answer = readAnswer(await response.text())
-      const { status, headers: answered } = response
-      return { status, headers: answered, ...answer, requests, called: called.slice(before) }
-    },
-    both: async (rounds, question) => [await loop.ask(rounds, false, question), await loop.ask(rounds, true, question)],
-    async crash() {
-      const ended = once(gateway.process, 'exit')
-      gateway.process.kill('SIGKILL')
-      await ended
-    },
-    async stop() {
-      await gateway.stop()
-      for (const each of [endpoints, upstream]) each.close()
-    }
+  const folder = mkdtempSync(join(tmpdir(), 'loopgate-data-'))
+  const whole = {
+    store: { path: join(folder, 'loopgate.db') },
+    secrets: { key_file: join(folder, 'kek') },
+    default_model: 'up/m',
+    providers: [{ name: 'up', kind: 'openai', base_url: `${upstream.url}/v1` }],
+    tools: definitions,
+    tool_search: { mode: 'off' },
+    ...config
   }
-  return loop
+  const script = (rounds: readonly ModelRound[]) => {
+    const model = `m${scripts.size + 1}`
+    scripts.set(model, { rounds, requests: [] })
+    return `up/${model}`
+  }
+  /** The model of a question: its own, or one that was there before. */
+  const modelOf = (rounds: readonly ModelRound[], named: string | undefined) => {
+    const known = scripts.get(named?.replace('up/', '') ?? '')
+    if (known === undefined || named === undefined) return script(rounds)
+    if (rounds.length > 0) known.rounds = [...known.rounds.slice(0, known.requests.length), ...rounds]
+    return named
+  }
+  const start = async (): Promise<LoopGateway> => {
+    const gateway = await startGateway({ config: whole })
+    const loop: LoopGateway = {
+      url: gateway.url,
+      script,
+      calls: () => called,
+      restart: start,
+      async ask(rounds, stream = false, { body, headers, signal } = {}) {
+        const model = modelOf(rounds, (body as { model?: string } | undefined)?.model)
+        const requests = scripts.get(model.replace('up/', ''))?.requests ?? []
+        const asked = requests.length
+        const before = called.length
+        const question = { model, messages: [{ role: 'user', content: 'What is it?' }], stream }
+        const { loopgate, ...rest } = { loopgate: {}, ...body }
+        const counted = stream && { stream_options: { include_usage: true } }
+        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+          ...{ method: 'POST', ...(signal && { signal }) },
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ ...question, ...counted, loopgate: { include: ['rounds'], ...loopgate }, ...rest })
+        })
+        const answer = readAnswer(await response.text())
+        const { status, headers: answered } = response
+        return {
+          model,
+          status,
+          headers: answered,
+          ...answer,
+          requests: requests.slice(asked),
+          called: called.slice(before)
+        }
+      },
+      both: async (rounds, question) => [
+        await loop.ask(rounds, false, question),
+        await loop.ask(rounds, true, question)
+      ],
+      async crash() {
+        const ended = once(gateway.process, 'exit')
+        gateway.process.kill('SIGKILL')
+        await ended
+      },
+      async stop() {
+        await gateway.stop()
+        for (const each of [endpoints, upstream]) each.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+    return loop
+  }
+  return start()
 }
 
 function toolCalls({ calls = [] }: ModelRound) {
