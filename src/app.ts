@@ -22,6 +22,7 @@ import { describeApi } from './http/describe-api.ts'
 import { drainOf } from './http/drain.ts'
 import { frameworkOptions } from './http/framework-options.ts'
 import { groundRules } from './http/ground-rules.ts'
+import { closeLeft } from './http/left-turns.ts'
 import { LiveTurns } from './http/live-turns.ts'
 import { measureRequests } from './http/measure-requests.ts'
 import { models as modelsRoutes } from './http/models.ts'
@@ -114,6 +115,13 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const judgeOutput = config.chain.turn.includes('structured-output') ? outputJudge : undefined
   const runOpen = buildHeldRunner(config, parts)
   const live = new LiveTurns()
+  const onUnknown = ({ turn, tool }: { readonly turn: string; readonly tool: string }) => {
+    metrics.callUnknown()
+    log.warn(
+      { event: 'tool.call', turn_id: turn, tool, outcome: 'unknown' },
+      'a call was sent, and its outcome is not known'
+    )
+  }
   const streams = new StreamLogs(config.stream.resume_keep_ms)
   const services = {
     judgeOutput,
@@ -121,6 +129,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
     streams,
     live,
     runOpen,
+    onUnknown,
     config,
     mode,
     metrics,
@@ -161,6 +170,7 @@ export async function buildApp(config: Config, { mode, log, ownUrl, plugins }: A
   const sweeps = sweeper(stores, {
     sessionTtlMs: config.memory.ttl_ms,
     runTtlMs: config.audit.retention_days * 86_400_000,
+    closeLeft: before => closeLeft({ stores, onUnknown }, { before }),
     log
   })
   return {

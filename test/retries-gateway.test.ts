@@ -236,3 +236,47 @@ t.test(
     t.strictSame(new Set(paid.values()), new Set([1]))
   }
 )
+
+t.test(
+  'a turn that its process left is closed by the session’s next question: what it did stands in the transcript',
+  async t => {
+    const gateway = await loopGateway({ pay: tool({ read_only: false }, 60_000), look: tools.look })
+    t.teardown(gateway.stop)
+    const headers = { 'x-session-id': 's1' }
+    const calls = [
+      ['look', {}, 'c1'],
+      ['pay', {}, 'c2']
+    ] as const
+    const gone = gateway.ask([{ calls }], false, { headers }).catch(() => {})
+    while (gateway.calls().length < 2) await sleep(10)
+    await sleep(200)
+    await gateway.crash()
+    await gone
+    const after = await gateway.restart()
+    t.teardown(after.stop)
+    const next = await after.ask([{ text: 'Hello.' }], false, { headers })
+    t.match(next, { content: 'Hello.', requests: [{ messages: [{ role: 'user' }] }] })
+    t.equal(next.requests[0].messages.length, 1, 'a turn that failed is not recalled')
+    const { data } = (await (await fetch(`${after.url}/v1/sessions/s1/messages`)).json()) as {
+      data: { turn_id: string; turn_status: string; message: { role: string; content: string } }[]
+    }
+    t.match(
+      data.map(({ turn_status, message }) => [turn_status, message.role, message.content]),
+      [
+        ['failed', 'user', 'What is it?'],
+        ['failed', 'assistant', null],
+        ['failed', 'tool', '{"done":true}'],
+        ['failed', 'tool', /outcome is not known/],
+        ['completed', 'user', 'What is it?'],
+        ['completed', 'assistant', 'Hello.']
+      ]
+    )
+    t.match(await (await fetch(`${after.url}/v1/turns/${data[0]?.turn_id}`)).json(), { status: 'failed' })
+    const late = await after.ask([{ text: 'never' }], false, {
+      headers: { ...retry.headers, ...headers },
+      body: again('up/m1')
+    })
+    t.match(late, { status: 409, error: { code: 'turn_ended' }, requests: [] }, 'and a retry does not do it again')
+    t.match(await (await fetch(`${after.url}/metrics`)).text(), /loopgate_tool_calls_unknown_total 1/)
+  }
+)

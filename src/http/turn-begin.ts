@@ -91,20 +91,29 @@ interface Begun {
 }
 
 function journalOf(
-  { stores, live }: TurnServices,
-  { turn: { session }, resumes, before, retry, live: claimed }: CheckedTurn,
+  { stores, live, config }: TurnServices,
+  { turn, resumes, before, retry, live: claimed }: CheckedTurn,
   { id, startedAt, head, record }: Begun
 ): Pick<PreparedTurn, 'journal' | 'lives'> {
   const lives = [retry?.claim, claimed].filter(each => each !== undefined)
   let rows: readonly RetryRow[] | undefined
   const known = () => (rows ??= retry?.rows() ?? [])
-  const { key, id: sessionId, branch } = session
+  const { key, id: sessionId, branch, named } = turn.session
+  const isRemembered = named && turn.policy.memory.mode === 'on' && config.chain.turn.includes('memory')
+  const { messages } = turn.prompt
+  const asked = () => messages.slice(messages.findIndex(({ id: each }) => each === turn.question))
   const journal = new WrittenJournal({
     store: stores.journal,
     ref: before?.ref ?? { turn: id, fence: startedAt },
     head: before
       ? undefined
-      : () => ({ session: { key, id: sessionId, branch }, base: resumes?.answerId, startedAt, retries: known() }),
+      : () => ({
+          session: { key, id: sessionId, branch },
+          base: resumes?.answerId,
+          startedAt,
+          retries: known(),
+          question: isRemembered ? asked() : undefined
+        }),
     run: () => {
       const { tenant, keyId, createdAt } = head
       return { id, tenant, keyId, sessionId, createdAt, view: runView(head, record, { status: 'running' }) }

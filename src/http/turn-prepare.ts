@@ -8,6 +8,7 @@ import type { RequestInfo } from '../core/turn.ts'
 import { earlierRun } from './earlier-run.ts'
 import { type HeldSession, heldSession } from './held-session.ts'
 import { journalMessages } from './journal-messages.ts'
+import { closeLeft } from './left-turns.ts'
 import { policyOf } from './policy.ts'
 import type { AskedTurn, PreparedTurn } from './prepared-turn.ts'
 import { requestInfo } from './request-info.ts'
@@ -45,7 +46,10 @@ export async function prepareTurn(services: TurnServices, exchange: Exchange, as
   const { principal, session } = admitted
   const { stores, live, config } = services
   // Only now: an answer is not given again to whom it would not be given today.
-  const retry = await retried({ journal: stores.journal, live, config }, { ...exchange, principal, session })
+  const retry = await retried(
+    { journal: stores.journal, live, config, onUnknown: services.onUnknown },
+    { ...exchange, principal, session }
+  )
   if (retry.kind === 'again') return answeredBefore(services, exchange, admitted, retry)
   let held: HeldSession | undefined
   try {
@@ -90,6 +94,8 @@ async function withWaiting(
   const { principal, asked, options, policy, info, model, params, tools } = admitted
   const { config, stores } = services
   const { turns: waiting, release } = held
+  // Whoever asks something else goes on without what was left.
+  if (retry.kind === 'new' && held.session.named) await closeLeft(services, { sessionKey: held.session.key })
   const before = retry.kind === 'goes_on' ? retry.turn : undefined
   // A session that nobody named has a new id in every request; a turn keeps the one it began with.
   const session = before ? { ...held.session, ...before.session } : held.session

@@ -23,6 +23,8 @@ export type Retried =
 export interface RetryServices {
   readonly journal: Pick<JournalStore, 'retry' | 'get' | 'take'>
   readonly live: LiveTurns
+  /** A call was sent, and its outcome will never be known. */
+  readonly onUnknown: (call: { readonly turn: string; readonly tool: string }) => void
   readonly config: Pick<Config, 'session'>
 }
 
@@ -66,7 +68,11 @@ interface Known {
   readonly rows: () => readonly RetryRow[]
 }
 
-async function found({ journal, live, config }: RetryServices, asked: Asked, known: Known): Promise<Retried> {
+async function found(
+  { journal, live, config, onUnknown }: RetryServices,
+  asked: Asked,
+  known: Known
+): Promise<Retried> {
   const { id, isKeyed, bodyHash, rows } = known
   const fresh = (): Retried => ({ kind: 'new', rows, ...(isKeyed && { claim: live.enter(id, bodyHash) }) })
   const until = Date.now() + config.session.queue_ms
@@ -87,7 +93,10 @@ async function found({ journal, live, config }: RetryServices, asked: Asked, kno
       // Claimed before the wait, so that no other retry takes it too.
       const claim = live.enter(id, bodyHash)
       const taken = await journal
-        .take(turn.ref.turn, ({ callId, tool }) => unknownOutcome(callId, tool))
+        .take(row.turn, ({ callId, tool }) => {
+          onUnknown({ turn: row.turn, tool })
+          return unknownOutcome(callId, tool)
+        })
         .catch(error => {
           claim.end()
           throw error

@@ -26,6 +26,8 @@ export interface TurnServices {
   readonly underWay: TurnsUnderWay
   /** Turns that a retry may meet. */
   readonly live: LiveTurns
+  /** A call was sent, and its outcome will never be known. */
+  readonly onUnknown: (call: { readonly turn: string; readonly tool: string }) => void
   /** Runs the calls that a turn has left open when it goes on. */
   readonly runOpen: RunOpen
   /** Frames of streams that can be read again. */

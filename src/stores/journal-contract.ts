@@ -8,6 +8,8 @@ export interface JournalHead {
   /** Id of the stored answer that it went on from, when it is a turn that waited for its client. */
   readonly base?: string | undefined
   readonly startedAt: number
+  /** The turn's messages from its question on, where memory is to keep it: should its process end, they are all there is. */
+  readonly question?: readonly Message[] | undefined
   /** What a retry of its request is known by. */
   readonly retries: readonly RetryRow[]
 }
@@ -70,6 +72,7 @@ export interface JournalTurn {
   readonly state: JournalState
   readonly session: JournalHead['session']
   readonly base?: string | undefined
+  readonly question?: readonly Message[] | undefined
   readonly startedAt: number
   /** In the order in which they came: results as they settled. Empty when it is over. */
   readonly messages: readonly Message[]
@@ -103,8 +106,10 @@ export interface JournalStore {
    * makes of them. Absent: somebody else has it, or it is over.
    */
   take(turn: string, unknown: (call: UnknownCall) => ToolMessage): Promise<JournalTurn | undefined>
+  /** Turns of the session that were left; of all sessions those left before the time. Oldest first. */
+  left(which: { readonly sessionKey: string } | { readonly before: number }): Promise<readonly JournalTurn[]>
   /** The client has the answer. Written behind. */
   delivered(turn: string): void
-  /** Turns left before `leftBefore` are failed; texts older than `textsBefore`, rows older than `before` go. */
-  sweep(times: { readonly leftBefore: number; readonly textsBefore: number; readonly before: number }): Promise<number>
+  /** Answers older than `textsBefore` and rows older than `before` go; resolves to how many turns. */
+  sweep(times: { readonly textsBefore: number; readonly before: number }): Promise<number>
 }

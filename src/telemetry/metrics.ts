@@ -27,10 +27,6 @@ export interface Metrics {
   storeError(op: string): void
   /** A call was sent, and what became of it is not known: the process ended, or was cut off. */
   callUnknown(): void
-  /** An approval came to its end. `outcome`: `approved`, `denied`, `expired`, `cancelled`. */
-  approval(outcome: string, waitedSeconds: number): void
-  /** Approvals that wait for a person now. */
-  approvalsPending(count: number): void
   /** A summary of a session was made: `completed`, `failed`, or `superseded` where another was first. */
   compaction(status: string): void
   /** Models of the configuration; others are labelled `unknown` until an upstream has answered to them. */
@@ -121,13 +117,6 @@ export function createMetrics(): Metrics {
     },
     callUnknown() {
       all.callsUnknown.labels().value++
-    },
-    approval(outcome, waitedSeconds) {
-      all.approvals.labels(outcome).value++
-      all.approvalWait.labels(outcome).observe(Math.max(0, waitedSeconds))
-    },
-    approvalsPending(count) {
-      all.approvalsPending.labels().value = count
     },
     compaction(status) {
       all.compactions.labels(status).value++

@@ -3,7 +3,6 @@ import { countFamily, histogramFamily } from './family.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const SHORT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
-const WAITS = [1, 5, 15, 30, 60, 120, 300, 600, 900, 3600, 14_400, 86_400]
 const ROUNDS = [1, 2, 3, 4, 5, 8, 12, 20, 40, 80, 200]
 const CALLS = [0, 1, 2, 3, 5, 8, 13, 20, 40, 80, 150]
 
@@ -60,9 +59,6 @@ export function series(registry: Registry) {
     toolCalls: counter('loopgate_tool_calls_total', 'Tool calls; code ok or why not.', tool),
     toolSeconds: histogram('loopgate_tool_duration_seconds', 'A tool call with its retries.', tool, SECONDS),
     callsUnknown: counter('loopgate_tool_calls_unknown_total', 'Calls sent whose outcome nobody knows.'),
-    approvals: counter('loopgate_approvals_total', 'Approvals decided, expired or cancelled.', ['outcome']),
-    approvalWait: histogram('loopgate_approval_wait_seconds', 'From question to decision.', ['outcome'], WAITS),
-    approvalsPending: gauge('loopgate_approvals_pending', 'Approvals that wait for a person.'),
     limitHits: counter('loopgate_limit_hits_total', 'Limits that were reached.', ['kind', 'action']),
 
     searches: counter('loopgate_tool_searches_total', 'Tool searches, by models and by POST /v1/tools/search.', search),

@@ -102,6 +102,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
         settle: async () => {},
         end: async () => {},
         retry: async () => undefined,
+        left: async () => [],
         delivered: () => {}
       } as unknown as TurnServices['stores']['journal']
     },
@@ -114,6 +115,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
     underWay,
     live: new LiveTurns(),
     runOpen: async () => {},
+    onUnknown: () => {},
     allowScript: options.allowScript ?? false,
     judgeOutput: options.judgeOutput
   }

@@ -4,6 +4,7 @@ import type { Session } from '../../src/core/principal.ts'
 import type { SessionOwner, StoredTurn, Stores, ToolRow, TurnRow } from '../../src/stores/contracts.ts'
 import { branchesContract } from './contract-branches.ts'
 import { callsContract } from './contract-calls.ts'
+import { journalContract } from './contract-journal.ts'
 import { summariesContract } from './contract-summaries.ts'
 
 export const owner: SessionOwner = { tenant: 'default', keyId: 'dev' }
@@ -55,6 +56,7 @@ export async function storeContract(t: Test, opened: () => Promise<Stores>): Pro
   await t.test('turns', async t => runs(t, opened))
   await t.test('tools', async t => tools(t, opened))
   await t.test('calls', async t => callsContract(t, opened))
+  await t.test('journal', async t => journalContract(t, opened))
 }
 
 async function sessions(t: Test, opened: () => Promise<Stores>): Promise<void> {

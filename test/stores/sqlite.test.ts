@@ -191,12 +191,15 @@ t.test('the sweeper deletes by age, and stops', async t => {
     createdAt: Date.now() - 5000,
     view: '{}'
   })
-  const patient = sweeper(stores, { sessionTtlMs: 60_000, runTtlMs: 4000, everyMs: 5, log: silent })
+  const asked: number[] = []
+  const closeLeft = async (before: number) => asked.push(before)
+  const patient = sweeper(stores, { sessionTtlMs: 60_000, runTtlMs: 4000, everyMs: 5, closeLeft, log: silent })
   const pause = () => new Promise(resolve => setTimeout(resolve, 5))
   while ((await stores.turns.get('turn_1')) !== undefined) await pause()
   patient.stop()
   t.ok(await stores.sessions.get('k'), 'what was used of late stays')
-  const eager = sweeper(stores, { sessionTtlMs: 1, runTtlMs: 1, everyMs: 5, log: silent })
+  t.ok(Math.abs(Date.now() - 600_000 - (asked[0] ?? 0)) < 10_000, 'turns that were left ten minutes ago are ended')
+  const eager = sweeper(stores, { sessionTtlMs: 1, runTtlMs: 1, everyMs: 5, closeLeft, log: silent })
   while ((await stores.sessions.get('k')) !== undefined) await pause()
   eager.stop()
   const swept = await stores.sessions.get('k')

@@ -16,7 +16,8 @@ export class JournalRows {
   readonly #mark: StatementSync
   readonly #ofSession: StatementSync
   readonly #erase: StatementSync
-  readonly #sweeps: Readonly<Record<'left' | 'texts' | 'messages' | 'calls' | 'turns' | 'retries', StatementSync>>
+  readonly #left: Readonly<Record<'count' | 'ofSession' | 'before', StatementSync>>
+  readonly #sweeps: Readonly<Record<'texts' | 'messages' | 'calls' | 'turns' | 'retries', StatementSync>>
 
   constructor(engine: Engine) {
     const prepare = (sql: string) => engine.prepare(sql)
@@ -29,12 +30,18 @@ export class JournalRows {
       WHERE id >= ? AND id < ? AND state = 'dispatched' AND effect = 'write' ORDER BY round, idx`)
     this.#mark = prepare('UPDATE journal_calls SET state = ?, ended_ms = ? WHERE id = ?')
     this.#ofSession = prepare(`SELECT id FROM journal_turns
-      WHERE session_key = ? AND (outcome IS NOT NULL OR ended_ms IS NULL)`)
-    this.#erase = prepare(`UPDATE journal_turns SET outcome = NULL, state = iif(state = 'left', 'failed', state)
-      WHERE id = ?`)
+      WHERE session_key = ? AND (outcome IS NOT NULL OR state IN ('running', 'left'))`)
+    this.#erase = prepare(`UPDATE journal_turns SET outcome = NULL, question = NULL,
+        state = iif(state = 'left', 'failed', state) WHERE id = ?`)
+    const left = `SELECT id FROM journal_turns WHERE state = 'left' AND (outcome IS NOT NULL OR state IN ('running', 'left'))`
+    this.#left = {
+      count: prepare(`SELECT count(*) AS n FROM journal_turns WHERE state = 'left'`),
+      ofSession: prepare(`${left} AND session_key = ? ORDER BY id`),
+      before: prepare(`${left} AND ended_ms < ? ORDER BY id LIMIT ${SWEPT_AT_ONCE}`)
+    }
     this.#sweeps = {
-      left: prepare(`UPDATE journal_turns SET state = 'failed' WHERE state = 'left' AND ended_ms < ?`),
-      texts: prepare(`UPDATE journal_turns SET outcome = NULL WHERE outcome IS NOT NULL AND ended_ms < ?`),
+      texts: prepare(`UPDATE journal_turns SET outcome = NULL, question = NULL
+        WHERE outcome IS NOT NULL AND ended_ms < ?`),
       messages: prepare(`DELETE FROM journal_messages WHERE turn IN
         (SELECT id FROM journal_turns WHERE state NOT IN ('running', 'left'))`),
       calls: prepare(`DELETE FROM journal_calls WHERE id IN
@@ -56,11 +63,23 @@ export class JournalRows {
   turn(id: string): JournalTurn | undefined {
     const row = this.#turn.get(id)
     if (row === undefined) return undefined
-    const { fence, state, session_key: key, session_id: name, branch, base, outcome, delivered, started_ms } = row
+    const {
+      fence,
+      state,
+      session_key: key,
+      session_id: name,
+      branch,
+      base,
+      question,
+      outcome,
+      delivered,
+      started_ms
+    } = row
     return {
       ref: { turn: id, fence },
       ...{ state, session: { key, id: name, branch }, startedAt: started_ms },
       ...(base !== null && { base }),
+      ...(question !== null && { question: JSON.parse(question as string) }),
       messages: this.#messages.all(id).map(({ body }) => JSON.parse(body as string) as Message),
       ...(outcome !== null && { outcome }),
       isDelivered: delivered === 1
@@ -68,7 +87,8 @@ export class JournalRows {
   }
 
   retry(id: string): { turn: string; bodyHash: string } | undefined {
-    return this.#retry.get(id, Date.now()) as { turn: string; bodyHash: string } | undefined
+    const row = this.#retry.get(id, Date.now()) as { turn: string; bodyHash: string } | undefined
+    return row && { turn: row.turn, bodyHash: row.bodyHash }
   }
 
   /** Calls of the turn that had left, and that may not be sent again. */
@@ -90,9 +110,17 @@ export class JournalRows {
   }
 
   /** Of how many turns it is all over. */
-  sweep({ leftBefore, textsBefore, before }: { leftBefore: number; textsBefore: number; before: number }): number {
-    const { left, texts, messages, calls, turns, retries } = this.#sweeps
-    left.run(leftBefore)
+  leftCount(): number {
+    return this.#left.count.get()?.n as number
+  }
+
+  left(which: { readonly sessionKey: string } | { readonly before: number }): readonly JournalTurn[] {
+    const rows = 'before' in which ? this.#left.before.all(which.before) : this.#left.ofSession.all(which.sessionKey)
+    return rows.flatMap(({ id }) => this.turn(id as string) ?? [])
+  }
+
+  sweep({ textsBefore, before }: { textsBefore: number; before: number }): number {
+    const { texts, messages, calls, turns, retries } = this.#sweeps
     texts.run(textsBefore)
     messages.run()
     retries.run(Date.now())

@@ -33,14 +33,18 @@ export class SqliteJournal implements JournalStore {
   readonly #take: StatementSync
   readonly #deliver: StatementSync
   #delivered: string[] = []
+  /** At least so many turns are left. */
+  #leftCount = 0
 
   constructor(engine: Engine, runs: SqliteTurns) {
     this.#engine = engine
     this.#runs = runs
     this.#rows = new JournalRows(engine)
     this.#begin = engine.prepare(`INSERT INTO journal_turns
-        (id, session_key, session_id, branch, fence, state, base, started_ms) VALUES (?, ?, ?, ?, ?, 'running', ?, ?)
-      ON CONFLICT (id) DO UPDATE SET state = 'running', fence = excluded.fence, base = excluded.base, outcome = NULL,
+        (id, session_key, session_id, branch, fence, state, base, question, started_ms)
+        VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET state = 'running', fence = excluded.fence, base = excluded.base,
+        question = excluded.question, outcome = NULL,
         delivered = 0, ended_ms = NULL
       WHERE state NOT IN ('running', 'left')`)
     this.#check = engine.prepare(`SELECT 1 FROM journal_turns WHERE id = ? AND fence = ? AND state = 'running'`)
@@ -69,6 +73,7 @@ export class SqliteJournal implements JournalStore {
       `UPDATE journal_turns SET state = 'left', ended_ms = ? WHERE state = 'running' AND ended_ms IS NULL`
     )
     await this.#engine.write(() => leave.run(Date.now()))
+    this.#leftCount = this.#engine.read(() => this.#rows.leftCount())
   }
 
   dispatch({ ref, head, run, messages, call }: Dispatch): Promise<void> {
@@ -99,7 +104,8 @@ export class SqliteJournal implements JournalStore {
     return this.#engine.write(() => {
       if (head) this.#open(ref, head)
       if (this.#end.run(state, outcome ?? null, Date.now(), ref.turn, ref.fence).changes !== 1) throw taken()
-      if (state !== 'left') this.#rows.forget(ref.turn)
+      if (state === 'left') this.#leftCount++
+      else this.#rows.forget(ref.turn)
     })
   }
 
@@ -114,6 +120,7 @@ export class SqliteJournal implements JournalStore {
   take(turn: string, unknown: (call: UnknownCall) => ToolMessage): Promise<JournalTurn | undefined> {
     return this.#engine.write(() => {
       if (this.#take.run(turn).changes !== 1) return undefined
+      this.#leftCount--
       const lost = this.#rows.lost(turn)
       this.#rows.append(
         turn,
@@ -128,13 +135,21 @@ export class SqliteJournal implements JournalStore {
     if (this.#delivered.push(turn) === 1) setTimeout(() => this.#writeDelivered(), BEHIND_MS).unref()
   }
 
-  sweep(times: { leftBefore: number; textsBefore: number; before: number }): Promise<number> {
+  async left(which: { readonly sessionKey: string } | { readonly before: number }): Promise<readonly JournalTurn[]> {
+    // Hardly ever there is one, and every turn of a session asks.
+    if (this.#leftCount === 0) return []
+    return this.#engine.read(() => this.#rows.left(which))
+  }
+
+  sweep(times: { textsBefore: number; before: number }): Promise<number> {
     return this.#engine.write(() => this.#rows.sweep(times))
   }
 
-  #open({ turn, fence }: JournalRef, { session, base, startedAt, retries }: JournalHead): void {
+  #open({ turn, fence }: JournalRef, { session, base, question, startedAt, retries }: JournalHead): void {
     const { key, id, branch } = session
-    if (this.#begin.run(turn, key, id, branch, fence, base ?? null, startedAt).changes !== 1) throw taken()
+    const asked = question === undefined ? null : JSON.stringify(question)
+    const begun = this.#begin.run(turn, key, id, branch, fence, base ?? null, asked, startedAt)
+    if (begun.changes !== 1) throw taken()
     for (const { id: retry, bodyHash, expiresAt } of retries) this.#retry.run(retry, turn, bodyHash, expiresAt)
   }
 

@@ -152,13 +152,14 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       fence INTEGER NOT NULL,
       state TEXT NOT NULL CHECK (state IN ('running', 'left', 'done', 'failed')),
       base TEXT,
+      question TEXT,
       outcome TEXT,
       delivered INTEGER NOT NULL DEFAULT 0,
       started_ms INTEGER NOT NULL,
       ended_ms INTEGER
     ) STRICT, WITHOUT ROWID`,
-    // What has no outcome and has ended costs nothing here.
-    `CREATE INDEX journal_turns_text ON journal_turns (session_key) WHERE outcome IS NOT NULL OR ended_ms IS NULL`,
+    // Those that are over and have no texts any more cost nothing here. `question`: of one that memory is to keep.
+    `CREATE INDEX journal_turns_text ON journal_turns (session_key) WHERE outcome IS NOT NULL OR state IN ('running', 'left')`,
     'CREATE TABLE journal_messages (n INTEGER PRIMARY KEY, turn TEXT NOT NULL, body TEXT NOT NULL) STRICT',
     'CREATE INDEX journal_messages_turn ON journal_messages (turn)',
     `CREATE TABLE journal_calls (

@@ -3,6 +3,7 @@ import type { Message } from '../../core/chat.ts'
 import type { Page, StoredTurn, TranscriptMessage, TurnStatus } from '../contracts.ts'
 import { cursorOf } from './cursor.ts'
 import type { Engine } from './engine.ts'
+import { JournalRows } from './journal-rows.ts'
 import { RunWords } from './run-words.ts'
 
 interface TurnRecord {
@@ -29,6 +30,8 @@ const PAGE = `SELECT seq, id, status, created_ms, body
 export class Transcript {
   readonly #engine: Engine
   readonly #words: RunWords
+  readonly #journal: JournalRows
+  readonly #key: StatementSync
   readonly #find: StatementSync
   readonly #insertTurn: StatementSync
   readonly #insertMessage: StatementSync
@@ -44,6 +47,8 @@ export class Transcript {
   constructor(engine: Engine) {
     this.#engine = engine
     this.#words = new RunWords(engine)
+    this.#journal = new JournalRows(engine)
+    this.#key = engine.prepare('SELECT key FROM sessions WHERE n = ?')
     this.#find = engine.prepare('SELECT position, status, answer_id FROM session_turns WHERE id = ? AND session = ?')
     this.#insertTurn = engine.prepare(INSERT_TURN)
     this.#insertMessage = engine.prepare(
@@ -141,6 +146,8 @@ export class Transcript {
   /** All turns and messages, and what run views have of their texts. */
   remove(session: number): void {
     this.#words.remove(session)
+    const row = this.#key.get(session)
+    if (row) this.#journal.erase(row.key as string)
     this.#deleteMessages.run(session)
     this.#deleteTurns.run(session)
   }
