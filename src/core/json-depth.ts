@@ -3,6 +3,22 @@
  * what walks or writes its value does not.
  */
 export function isDeeperThan(text: string, max: number): boolean {
+  return hasMoreBracketsThan(text, max) && isNestedDeeperThan(text, max)
+}
+
+/** Most texts have too few brackets to be deep, which is known without looking at every character. */
+function hasMoreBracketsThan(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  let brackets = 0
+  for (const bracket of '[{') {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++brackets > max) return true
+    }
+  }
+  return false
+}
+
+function isNestedDeeperThan(text: string, max: number): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

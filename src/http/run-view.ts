@@ -37,10 +37,11 @@ export interface Ending {
 /** The run view as JSON text, as an admin sees it (contract §2.6). */
 export function runView(head: RunHead, record: RunRecord, { status, httpStatus, answer, error }: Ending): string {
   const { earlier } = head
-  const notes = [...new Set([...(earlier?.notes ?? []), ...record.notes])]
+  const notes = joined(earlier?.notes, record.notes)
+  // What is `undefined` is left out of the text; one object of one shape costs less than one put together.
   return JSON.stringify({
     id: head.turnId,
-    ...(head.kind && { kind: head.kind }),
+    kind: head.kind,
     session_id: head.sessionId,
     key_id: head.keyId,
     dialect: head.dialect,
@@ -48,18 +49,24 @@ export function runView(head: RunHead, record: RunRecord, { status, httpStatus, 
     status,
     http_status: httpStatus ?? null,
     finish: answer?.finish ?? null,
-    ...(error && { error: { code: error.code } }),
+    error: error && { code: error.code },
     created_at: new Date(head.createdAt).toISOString(),
     duration_ms: Math.round((earlier?.durationMs ?? 0) + record.durationMs),
     usage: usageView(addUsage(earlier?.usage, record.usage), earlier?.isEstimated === true || record.isEstimated),
-    ...costView(earlier?.costMicros, record.costMicros),
-    revealed: [...new Set([...(earlier?.revealed ?? []), ...record.revealed])],
-    ...(answer?.limit && { limit: answer.limit }),
-    ...(answer?.structured && {
-      structured_output: { valid: answer.structured.valid, attempts: answer.structured.attempts }
-    }),
-    ...(notes.length > 0 && { notes }),
-    ...(head.tags.length > 0 && { tags: head.tags }),
+    cost_usd: costView(earlier?.costMicros, record.costMicros).cost_usd,
+    revealed: joined(earlier?.revealed, record.revealed),
+    limit: answer?.limit,
+    structured_output: answer?.structured && {
+      valid: answer.structured.valid,
+      attempts: answer.structured.attempts
+    },
+    notes: notes.length > 0 ? notes : undefined,
+    tags: head.tags.length > 0 ? head.tags : undefined,
     rounds: joinedRounds(earlier, [...record.rounds.values()].map(roundView))
   })
+}
+
+/** Each once, in the order they came. */
+function joined(before: readonly string[] = [], now: Iterable<string>): readonly string[] {
+  return [...new Set([...before, ...now])]
 }

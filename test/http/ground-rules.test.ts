@@ -130,7 +130,8 @@ t.test('a body that is nested too deep, or reaches for a prototype, is refused b
   const text = JSON.stringify(`"${'['.repeat(300)}\\`)
   t.strictSame(await send(`"user":${text}`), [200, undefined], 'nor are those of a text')
   t.strictSame(await send(`"user":${text},${nested(300)}`), [400, 'The body is nested deeper than 200 levels.'])
-  for (const fields of ['"__proto__":{"a":1}', '"a":{"constructor":{"prototype":{}}}']) {
+  const escaped = '"\\u005f_proto__":{"a":1}'
+  for (const fields of ['"__proto__":{"a":1}', escaped, '"a":{"constructor":{"prototype":{}}}']) {
     t.match(await send(fields), [400, /__proto__/], fields)
   }
 })

@@ -94,7 +94,7 @@ export class AnswerReader {
   }
 
   #parsed(data: string, event: string | undefined): unknown {
-    if (isTooDeep(data)) throw this.#invalid('sent an event that is nested too deeply')
+    if (isDeeperThan(data, MAX_DEPTH)) throw this.#invalid('sent an event that is nested too deeply')
     try {
       return JSON.parse(data)
     } catch {
@@ -123,7 +123,7 @@ export class AnswerReader {
 
   #finishJson(): Answer | Promise<Answer> {
     const text = this.#text()
-    if (isTooDeep(text)) throw this.#invalid('sent an answer that is nested too deeply')
+    if (isDeeperThan(text, MAX_DEPTH)) throw this.#invalid('sent an answer that is nested too deeply')
     let body: unknown
     try {
       body = JSON.parse(text)
@@ -152,11 +152,6 @@ export class AnswerReader {
   #invalid(did: string): GatewayError {
     return new GatewayError('upstream_invalid_response', `The provider ${this.#name} ${did}.`, { provider: this.#name })
   }
-}
-
-/** A short text, as nearly every event is, has no room for so many brackets. */
-function isTooDeep(text: string): boolean {
-  return text.length > 2 * MAX_DEPTH && isDeeperThan(text, MAX_DEPTH)
 }
 
 function beginsWithBrace(chunk: Buffer): boolean {

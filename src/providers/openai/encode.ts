@@ -20,7 +20,7 @@ const REASONING_FIELDS = ['reasoning_details', 'thinking_blocks']
 export function encode(prompt: Prompt, encoding: Encoding): string {
   const { loopgate_script: _, stream_options: streamOptions, ...params } = prompt.params as Record<string, unknown>
   if (prompt.tools.size === 0 && params.tool_choice !== 'required' && typeof params.tool_choice !== 'object') {
-    for (const name of ABOUT_TOOLS) delete params[name]
+    for (const name of ABOUT_TOOLS) if (name in params) delete params[name]
   }
   const text = JSON.stringify({
     ...params,
