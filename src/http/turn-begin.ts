@@ -57,11 +57,18 @@ export function beginTurn(services: TurnServices, { request, reply }: Exchange, 
   const { journal, lives } = journalOf(services, checked, { id, startedAt, head, record })
   const prepared: PreparedTurn = {
     turn: {
-      ...{ ...checked.turn, id, startedAt, round: 0, signal: clock.signal, tell, log: request.log },
-      ...{ journal, keep: message => journal.keep(message) },
+      ...checked.turn,
+      id,
+      startedAt,
+      round: 0,
+      signal: clock.signal,
+      tell,
+      log: request.log,
+      journal,
+      keep: message => journal.keep(message),
       costMicros: () => (earlier?.costMicros ?? 0) + (record.costMicros ?? 0),
-      ...((resumes || before) && { spent: spentOf(checked.turn, earlier) }),
-      ...(resumes && { resumes: resumes.answerId ?? '' })
+      spent: resumes || before ? spentOf(checked.turn, earlier) : undefined,
+      resumes: resumes && (resumes.answerId ?? '')
     },
     answerId: before ? id.slice(id.indexOf('_') + 1) : asked.ulid,
     resumes,

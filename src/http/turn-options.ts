@@ -35,13 +35,14 @@ export const NO_OPTIONS: TurnOptions = {
 }
 
 const HEADERS = ['include', 'tool-execution', 'tool-search', 'memory', 'timeout-ms'] as const
+const HEADER_NAMES = HEADERS.map(name => `x-loopgate-${name}`)
 
 /**
  * Reads the object and the headers. Throws `invalid_request` for a header that cannot be read, and
  * `unsupported_parameter` for what the contract names but this version does not do.
  */
 export function turnOptions(body: LoopgateBody | undefined, headers: IncomingHttpHeaders): TurnOptions {
-  const asked = HEADERS.some(name => headers[`x-loopgate-${name}`] !== undefined) ? fromHeaders(headers) : undefined
+  const asked = HEADER_NAMES.some(name => headers[name] !== undefined) ? fromHeaders(headers) : undefined
   if (body === undefined && asked === undefined) return NO_OPTIONS
   const all: LoopgateBody = { ...asked, ...body }
   refuseWhatIsNotThere(all)

@@ -52,8 +52,8 @@ export function byName({ providers, aliases, defaultModel }: ByNameOptions): Mod
       const { model } = turn.prompt
       const target = resolve(model)
       const provider = target && byProvider.get(target.provider)
-      if (provider === undefined) throw notFound(model || defaultModel)
-      return provider.chat(revise(turn, { model: target?.model ?? model }))
+      if (target === undefined || provider === undefined) throw notFound(model || defaultModel)
+      return provider.chat(target.model === model ? turn : revise(turn, { model: target.model }))
     }
   }
 }
