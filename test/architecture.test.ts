@@ -29,6 +29,7 @@ const ALLOWED: Record<string, { ours: readonly string[]; packages: readonly stri
   },
   cli: { ours: ['config', 'core', 'cases'], packages: ['yaml', 'zod', 'undici'] },
   cases: { ours: ['config', 'core'], packages: ['undici', 'yaml', 'zod'] },
+  crash: { ours: ['cases', 'laws', 'stores'], packages: [] },
   bench: { ours: ['config', 'cases'], packages: ['undici', 'yaml'] }
 }
 

@@ -8,7 +8,7 @@ import type { TurnJournal } from '../core/turn-journal.ts'
 import type { JournalEnd, JournalHead, JournalRef, JournalStore, TurnRow } from '../stores/contracts.ts'
 
 export interface WrittenJournalOptions {
-  readonly store: Pick<JournalStore, 'dispatch' | 'settle' | 'end'>
+  readonly store: Pick<JournalStore, 'begin' | 'dispatch' | 'settle' | 'end'>
   readonly ref: JournalRef
   /** Asked for when there is something to be written, once. Absent: it was written, by the request that it goes on from. */
   readonly head?: (() => JournalHead) | undefined
@@ -41,6 +41,13 @@ export class WrittenJournal implements TurnJournal {
   /** A call of this request has left. */
   get hasDispatched(): boolean {
     return this.#hasDispatched
+  }
+
+  /** A retry is to find the turn whether or not a call leaves. Resolves when it is on disk. */
+  async begin(): Promise<void> {
+    const { ref, store, run } = this.#options
+    const head = this.#takeHead()
+    if (head) await store.begin({ ref, head, run: run() })
   }
 
   async dispatch(call: ToolCall, turn: Turn): Promise<void> {
@@ -103,8 +110,7 @@ export class WrittenJournal implements TurnJournal {
   /** Writes how it ended. Rejects where something before could not be written. */
   end({ state, outcome }: Pick<JournalEnd, 'state' | 'outcome'>): Promise<unknown> {
     const { ref, store } = this.#options
-    const head = this.#takeHead()
-    return Promise.all([this.#writing, store.end({ ref, head, state, outcome })])
+    return Promise.all([this.#writing, store.end({ ref, state, outcome })])
   }
 
   #takeHead(): JournalHead | undefined {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import type { Fields } from '../core/chat.ts'
@@ -36,6 +37,7 @@ interface Asked {
 }
 
 const KEY_MS = 86_400_000
+const CLOSING_MS = 10
 const PRINT_MS = 600_000
 const MAX_KEY_LENGTH = 255
 
@@ -89,6 +91,12 @@ async function found(
     if (row.bodyHash !== bodyHash) throw mismatch()
     const turn = await journal.get(row.turn)
     if (live.get(id)) continue
+    if (turn?.state === 'running') {
+      // Another request of its session ends it just now: what becomes of it is known in a moment.
+      if (Date.now() > until) throw inProgress()
+      await sleep(CLOSING_MS)
+      continue
+    }
     if (turn?.state === 'left') {
       // Claimed before the wait, so that no other retry takes it too.
       const claim = live.enter(id, bodyHash)

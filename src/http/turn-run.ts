@@ -67,6 +67,7 @@ async function play(services: TurnServices, prepared: PreparedTurn, emit: Emit |
   const { chat, finder, runOpen } = services
   const { turn } = prepared
   try {
+    if (prepared.isKeyed) await prepared.journal.begin()
     const begun = prepared.before ? await withOpenCalls(turn, runOpen) : turn
     const answer = await chat(emit ? { ...begun, emit } : begun)
     if (answer.message.calls.length > MAX_CALLS) throw tooManyCalls()
@@ -108,11 +109,13 @@ async function write(services: TurnServices, prepared: PreparedTurn, ending: End
 
 /** A turn that its client, or this process, has left can be gone on with; any other is over, and its answer is kept. */
 function journalEnd(prepared: PreparedTurn, { answer, error }: Ending): Promise<unknown> | undefined {
-  const { journal, isKeyed } = prepared
-  if (!journal.isBegun && !(isKeyed && answer)) return undefined
+  const { journal, before } = prepared
+  if (!journal.isBegun) return undefined
   if (answer) return journal.end({ state: 'done', outcome: outcomeOf({ answer, ...given(prepared, answer) }) })
   if (error && LEAVING.has(error.code)) return journal.end({ state: 'left' })
-  return journal.end({ state: 'failed', ...(error && { outcome: outcomeOf({ error }) }) })
+  // Where no tool has run, a retry is to try again.
+  const isFinal = error && (journal.hasDispatched || before !== undefined)
+  return journal.end({ state: 'failed', ...(isFinal && { outcome: outcomeOf({ error }) }) })
 }
 
 const LEAVING: ReadonlySet<string> = new Set(['client_closed', 'shutting_down'])

@@ -34,12 +34,16 @@ export interface JournalRef {
   readonly fence: number
 }
 
-export interface Dispatch {
+export interface Begin {
   readonly ref: JournalRef
-  /** The first time. */
-  readonly head?: JournalHead | undefined
+  readonly head: JournalHead
   /** Run view of the turn so far. */
   readonly run: TurnRow
+}
+
+export interface Dispatch extends Omit<Begin, 'head'> {
+  /** The first time. */
+  readonly head?: JournalHead | undefined
   /** What the loop has added since the last time. */
   readonly messages: readonly Message[]
   readonly call: JournalCall
@@ -60,8 +64,6 @@ export type JournalState = 'running' | 'left' | 'done' | 'failed'
 
 export interface JournalEnd {
   readonly ref: JournalRef
-  /** A turn that no call left, but that a retry is to be answered from. */
-  readonly head?: JournalHead | undefined
   readonly state: Exclude<JournalState, 'running'>
   /** JSON text of what the client got. */
   readonly outcome?: string | undefined
@@ -93,6 +95,8 @@ export interface UnknownCall {
  * write of a running turn rejects with `turn_cancelled` when somebody else has taken it over.
  */
 export interface JournalStore {
+  /** Of a turn that a retry is to find whether or not a call leaves. Durable when it resolves. */
+  begin(entry: Begin): Promise<void>
   /** Durable when it resolves. All of one tick are one transaction. */
   dispatch(entry: Dispatch): Promise<void>
   settle(entry: Settled): Promise<void>

@@ -98,6 +98,7 @@ export async function anEdge(chat: Model, options: EdgeOptions = {}): Promise<Ed
       } as unknown as TurnServices['stores']['calls'],
       leases: new SessionQueue(),
       journal: {
+        begin: async () => {},
         dispatch: async () => {},
         settle: async () => {},
         end: async () => {},

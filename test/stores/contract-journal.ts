@@ -35,6 +35,12 @@ export async function journalContract(t: Test, opened: () => Promise<Stores>): P
     ...changes
   })
   const unknown = ({ callId, tool }: { callId: string; tool: string }) => unknownOutcome(callId, tool)
+  /** A turn that no call has left. */
+  const ended = async (journal: Stores['journal'], turn: string, changes: Partial<JournalHead> = {}) => {
+    const { ref, run } = dispatch(turn, 0)
+    await journal.begin({ ref, run, head: head(changes) })
+    await journal.end({ ref, state: 'done', outcome: '{}' })
+  }
   /** Two calls have left, the first has its result; then nobody is there any more. */
   const left = async (stores: Stores, turn: string, effect: JournalCall['effect'] = 'write') => {
     const { journal } = stores
@@ -73,7 +79,7 @@ export async function journalContract(t: Test, opened: () => Promise<Stores>): P
     journal.delivered('turn_j2')
     while (!(await journal.get('turn_j2'))?.isDelivered) await new Promise(resolve => setTimeout(resolve, 10))
     t.equal(await journal.take('turn_j2', unknown), undefined, 'and nobody goes on with it')
-    await journal.end({ ref: { turn: 'turn_j3', fence: 1 }, head: head(), state: 'done', outcome: '{}' })
+    await ended(journal, 'turn_j3')
     t.match(await journal.get('turn_j3'), { state: 'done', outcome: '{}' }, 'also one that no call has left')
     t.strictSame(await journal.retry('r1'), { turn: 'turn_j3', bodyHash: 'b1' }, 'the newest turn holds')
   })
@@ -137,7 +143,7 @@ export async function journalContract(t: Test, opened: () => Promise<Stores>): P
     const { journal, sessions } = stores
     await sessions.append(aSession('k'), owner, aStoredTurn('turn_1'))
     await left(stores, 'turn_j9')
-    await journal.end({ ref: { turn: 'turn_j10', fence: 1 }, head: head(), state: 'done', outcome: '{"text":1}' })
+    await ended(journal, 'turn_j10')
     await sessions.delete('k')
     t.match(await journal.get('turn_j9'), { state: 'failed', messages: [], question: undefined })
     t.match(await journal.get('turn_j10'), { state: 'done', outcome: undefined })
@@ -147,17 +153,14 @@ export async function journalContract(t: Test, opened: () => Promise<Stores>): P
     const stores = await opened()
     const { journal } = stores
     await left(stores, 'turn_j11')
-    await journal.end({ ref: { turn: 'turn_j12', fence: 1 }, head: head(), state: 'done', outcome: '{}' })
+    await ended(journal, 'turn_j12')
     const soon = Date.now() + 1000
     t.equal(await journal.sweep({ textsBefore: soon, before: 0 }), 0)
     t.match(await journal.get('turn_j12'), { state: 'done', outcome: undefined })
     t.equal(await journal.sweep({ textsBefore: soon, before: soon }), 1)
     t.equal(await journal.get('turn_j12'), undefined)
     t.match(await journal.get('turn_j11'), { state: 'left', messages: [answer, result(0)] })
-    await journal.end({
-      ...{ ref: { turn: 'turn_j13', fence: 1 }, state: 'done', outcome: '{}' },
-      head: head({ retries: [{ id: 'old', bodyHash: 'b', expiresAt: Date.now() - 1 }] })
-    })
+    await ended(journal, 'turn_j13', { retries: [{ id: 'old', bodyHash: 'b', expiresAt: Date.now() - 1 }] })
     t.equal(await journal.retry('old'), undefined, 'a retry comes in time or not at all')
   })
 }

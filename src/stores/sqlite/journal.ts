@@ -3,6 +3,7 @@ import type { StatementSync } from 'node:sqlite'
 import type { Message, ToolMessage } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type {
+  Begin,
   Dispatch,
   JournalEnd,
   JournalHead,
@@ -76,6 +77,13 @@ export class SqliteJournal implements JournalStore {
     this.#leftCount = this.#engine.read(() => this.#rows.leftCount())
   }
 
+  begin({ ref, head, run }: Begin): Promise<void> {
+    return this.#engine.write(() => {
+      this.#open(ref, head)
+      this.#runs.put(run)
+    })
+  }
+
   dispatch({ ref, head, run, messages, call }: Dispatch): Promise<void> {
     const bodies = messages.map(message => JSON.stringify(message))
     const argsHash = hash('sha256', call.arguments, 'hex')
@@ -100,9 +108,8 @@ export class SqliteJournal implements JournalStore {
     })
   }
 
-  end({ ref, head, state, outcome }: JournalEnd): Promise<void> {
+  end({ ref, state, outcome }: JournalEnd): Promise<void> {
     return this.#engine.write(() => {
-      if (head) this.#open(ref, head)
       if (this.#end.run(state, outcome ?? null, Date.now(), ref.turn, ref.fence).changes !== 1) throw taken()
       if (state === 'left') this.#leftCount++
       else this.#rows.forget(ref.turn)
