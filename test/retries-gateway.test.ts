@@ -40,6 +40,12 @@ t.test('the same key gives the same answer, as a call or a stream, and nothing r
   }
   const other = await gateway.ask(pays, false, { ...key('k1'), body: { ...body, temperature: 1 } })
   t.match(other, { status: 422, error: { code: 'idempotency_mismatch' }, called: [] })
+  const elsewhere = { headers: { ...key('k1').headers, 'x-session-id': 'other' }, body }
+  t.match(await gateway.ask(pays, false, elsewhere), {
+    status: 422,
+    error: { code: 'idempotency_mismatch' },
+    called: []
+  })
   const long = await gateway.ask(pays, false, key('k'.repeat(256)))
   t.match(long, { status: 400, error: { param: 'idempotency-key' } })
 })

@@ -54,13 +54,13 @@ export function retried(services: RetryServices, asked: Asked): Retried | Promis
   const key = keyOf(request.headers['idempotency-key'])
   const count = Number(request.headers['x-stainless-retry-count'] ?? 0)
   const rows = (): readonly RetryRow[] => {
-    const bodyHash = bodyHashOf(body)
+    const bodyHash = bodyHashOf(known)
     const print = { id: printId(known), bodyHash, expiresAt: Date.now() + PRINT_MS }
     return key === undefined ? [print] : [{ id: keyId(known, key), bodyHash, expiresAt: Date.now() + KEY_MS }, print]
   }
   if (key === undefined && !(count > 0)) return { kind: 'new', rows }
   const id = key === undefined ? printId(known) : keyId(known, key)
-  return found(services, asked, { id, isKeyed: key !== undefined, bodyHash: bodyHashOf(body), rows })
+  return found(services, asked, { id, isKeyed: key !== undefined, bodyHash: bodyHashOf(known), rows })
 }
 
 interface Known {
