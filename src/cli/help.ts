@@ -5,6 +5,8 @@ and limits the tools and returns one answer.
   loopgate serve    start the gateway
   loopgate check    check a configuration file and show what comes of it
   loopgate cases    play recorded cases against a really started gateway
+  loopgate backup   copy the database, also while the gateway runs
+  loopgate restore  put a backup in the place of the database
   loopgate help <command>
   loopgate --version
 
@@ -57,7 +59,36 @@ Plays every case file of the folder against a gateway started for it, with fake 
 Exit: 0 all passed, 1 otherwise, 2 wrong usage
 `
 
-const TEXTS: Readonly<Record<string, string>> = { serve: SERVE, check: CHECK, cases: CASES }
+const BACKUP = `loopgate backup --to F [--config F]
+
+Copies the database (store.path) to a new file, as it is at this moment, also while the gateway runs: that goes on
+writing. The copy is checked before it gets its name. What was deleted is not in it. The key file (secrets.key_file)
+is not in it either: keep a copy of that elsewhere, for without it the secrets of tools cannot be read.
+
+  --to F          the new file; one that is there is never overwritten
+  --config F      as for serve
+
+Exit: 0 done, 1 configuration, 2 wrong usage, 4 a file cannot be read or written, or is damaged
+`
+
+const RESTORE = `loopgate restore --from F [--config F]
+
+Puts a copy of a backup in the place of the database (store.path). The gateway has to be stopped. The backup is checked
+first; what was there is kept beside it, as <store.path>.before-<time>.
+
+  --from F        the backup
+  --config F      as for serve
+
+Exit: 0 done, 1 configuration, 2 wrong usage, 4 a gateway runs on the database, or the backup cannot be used
+`
+
+const TEXTS: Readonly<Record<string, string>> = {
+  serve: SERVE,
+  check: CHECK,
+  cases: CASES,
+  backup: BACKUP,
+  restore: RESTORE
+}
 
 /** The commands there are. */
 export const COMMANDS: readonly string[] = [...Object.keys(TEXTS), 'help']

@@ -5,6 +5,7 @@ import { check } from './check.ts'
 import { COMMANDS, help } from './help.ts'
 import type { Output } from './output.ts'
 import { type Start, serve } from './serve.ts'
+import { type StoreAction, storeCommand } from './store-command.ts'
 import { UsageError } from './usage-error.ts'
 
 /** What the command line needs of its process. */
@@ -13,6 +14,10 @@ export interface Process extends Output {
   readonly version: string
   /** Starts the gateway; resolves to 0 once it listens, else to the exit code. */
   readonly start: (options: Start) => Promise<number>
+  /** Copies the database to a new file. */
+  readonly backup: StoreAction
+  /** Puts a copy of the file in the place of the database. */
+  readonly restore: StoreAction
 }
 
 /** `args` without node and script. Resolves to the exit code; 2 for wrong usage, told on `err`. */
@@ -35,6 +40,8 @@ async function dispatch([command, ...args]: readonly string[], output: Process):
   if (command === 'serve') return serve(args, output.start)
   if (command === 'check') return check(args, output)
   if (command === 'cases') return cases(args)
+  if (command === 'backup') return storeCommand({ name: command, option: 'to' }, args, output.backup, output)
+  if (command === 'restore') return storeCommand({ name: command, option: 'from' }, args, output.restore, output)
   throw unknown(command)
 }
 

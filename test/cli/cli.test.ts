@@ -9,7 +9,9 @@ async function loopgate(...args: string[]) {
     version: '1.2.3',
     out: text => void out.push(text),
     err: text => void err.push(text),
-    start: async options => started.push(options) - 1
+    start: async options => started.push(options) - 1,
+    backup: async (...files) => `backup ${started.push(files)}`,
+    restore: async (...files) => `restore ${started.push(files)}`
   })
   return { code, out: out.join(''), err: err.join(''), started }
 }
@@ -28,7 +30,7 @@ t.test('--version tells the version of the package', async t => {
 
 t.test('wrong usage: exit 2, and a way on', async t => {
   const cases: [string[], RegExp][] = [
-    [[], /Which command\? There are serve, check, cases, help/],
+    [[], /Which command\? There are serve, check, cases, backup, restore, help/],
     [['sevre'], /There is no command sevre. Did you mean serve\?\nSee: loopgate help\n/],
     [['help', 'xyz'], /There is no command xyz. There are/],
     [
@@ -40,6 +42,11 @@ t.test('wrong usage: exit 2, and a way on', async t => {
     [['serve', '--port'], /argument missing/],
     [['serve', 'gateway.yaml'], /serve takes no word such as gateway.yaml/],
     [['check', 'gateway.yaml'], /name the file with --config/],
+    [['backup'], /backup needs a file: loopgate backup --to/],
+    [['backup', '--to', ''], /backup needs a file/],
+    [['backup', '--to', 'a.db', 'b.db'], /backup needs a file/],
+    [['backup', '--from', 'a.db'], /Unknown option '--from'. Known options of backup: --config, --to./],
+    [['restore', '--to', 'a.db'], /Unknown option '--to'. Known options of restore: --config, --from./],
     [['cases', 'wire'], /cases needs a kind and a folder/],
     [['cases', 'wires', 'x'], /The kind must be one of wire, loop, tool-search, not wires/],
     [['cases', 'loop', 'x', '--mode', 'both'], /--mode must be one of recorded, call, stream, not both/]
