@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly body: object
   readonly expect: string
   readonly connections: number
+  /** Each connection is in a session of its own, and in a new one after so many turns. Default: no session. */
+  readonly turnsOfSession?: number
   /** Nothing is measured before so many answers, or so many milliseconds, whichever is first. */
   readonly warmupRequests: number
   readonly warmupMs: number
@@ -37,11 +39,24 @@ export interface LoadResult {
 
 const order: LoadOrder = JSON.parse(process.argv[2] ?? '{}')
 const { host, hostname, port } = new URL(order.url)
-const body = JSON.stringify(order.body)
-const request = Buffer.from(
-  `POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n` +
-    `authorization: Bearer ${order.key}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-)
+const plain = requestOf(order.body)
+const run = process.pid.toString(36)
+
+function requestOf(value: object): Buffer {
+  const body = JSON.stringify(value)
+  return Buffer.from(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n` +
+      `authorization: Bearer ${order.key}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+/** The next request of a connection, `turn` counted from 0. */
+function request(connection: number, turn: number): Buffer {
+  if (order.turnsOfSession === undefined) return plain
+  const session = `bench-${run}-${connection}-${Math.floor(turn / order.turnsOfSession)}`
+  return requestOf({ ...order.body, session_id: session })
+}
+
 let errors = 0
 let error: string | undefined
 let latencies: number[] = []
@@ -55,9 +70,10 @@ function fail(text: string): void {
 for (let i = 0; i < order.connections; i++) {
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   let sentAt = 0
+  let turn = 0
   const send = () => {
     sentAt = performance.now()
-    socket.write(request)
+    socket.write(request(i, turn++))
   }
   socket.on('connect', send)
   socket.on('error', ({ message }) => fail(message))

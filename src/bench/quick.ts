@@ -1,25 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { BENCH_KEY, benchConfig } from './bench-config.ts'
 import { type Child, runChild, startChild } from './child.ts'
+import { type Figure, figureOf } from './figure.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 
-const KEY = 'sk-bench-0123456789'
 const HERE = import.meta.dirname
 const QUESTION = 'What is the weather in Paris? '.repeat(34)
 
 export const SCENARIOS = ['plain_call', 'plain_stream', 'tool_call', 'tool_stream'] as const
 export type Scenario = (typeof SCENARIOS)[number]
-
-/** Medians over the rounds. */
-export interface Figure {
-  /** CPU time of the process in the middle, µs a request. */
-  readonly cpu_us: number
-  readonly requests_per_s: number
-  readonly p50_us: number
-  readonly p99_us: number
-}
 
 export interface QuickReport {
   /** CPU of Loopgate over CPU of the bare proxy for a plain request of the same mode, in the same run. */
@@ -63,7 +54,7 @@ export async function quick({
     const upstream = await start(1, join(HERE, 'mock-upstream.ts'))
     const bare = await start(0, join(HERE, 'bare-proxy.ts'), upstream.url)
     const config = join(folder, 'gateway.yaml')
-    writeFileSync(config, configuration(upstream.url, folder))
+    writeFileSync(config, benchConfig(upstream.url, folder))
     const loopgate = await start(0, join(HERE, '../cli.ts'), 'serve', '--config', config, '--port', '0')
     return report(await measured({ bare, loopgate }, { rounds, warmupMs, measureMs }), rounds)
   } finally {
@@ -111,33 +102,11 @@ function order({ url, pid }: Child, scenario: Scenario) {
   return {
     url,
     pid,
-    key: KEY,
+    key: BENCH_KEY,
     body,
     expect: isStream ? '[DONE]' : '"stop"',
     connections: isStream ? 8 : 32
   }
-}
-
-/** What a deployment has switched on by default: a key, limits, metrics, the log. */
-function configuration(upstream: string, folder: string): string {
-  return stringify({
-    store: { path: join(folder, 'loopgate.db') },
-    secrets: { key_file: join(folder, 'kek') },
-    keys: [{ id: 'bench', key: KEY }],
-    default_model: 'bench',
-    providers: [
-      { name: 'up', kind: 'openai', base_url: `${upstream}/v1`, api_keys: ['sk-upstream'], models: ['bench'] }
-    ],
-    tools_attach: 'none',
-    tools: [
-      {
-        name: 'get_weather',
-        description: 'Weather of a city',
-        input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-        endpoint: { url: `${upstream}/hook`, egress_policy: 'internal' }
-      }
-    ]
-  })
 }
 
 function report(results: Results, rounds: number): QuickReport {
@@ -152,19 +121,6 @@ function report(results: Results, rounds: number): QuickReport {
     bare,
     machine: { cpus: cpus().length, model: cpus()[0]?.model ?? '', node: process.version },
     rounds
-  }
-}
-
-function figureOf(results: readonly LoadResult[]): Figure {
-  const median = (of: (result: LoadResult) => number) => {
-    const sorted = results.map(of).sort((a, b) => a - b)
-    return round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN, 1)
-  }
-  return {
-    cpu_us: median(({ cpuMicros, requests }) => cpuMicros / requests),
-    requests_per_s: median(({ requests, seconds }) => requests / seconds),
-    p50_us: median(({ p50Micros }) => p50Micros),
-    p99_us: median(({ p99Micros }) => p99Micros)
   }
 }
 
