@@ -286,3 +286,103 @@ t.test(
     t.match(await (await fetch(`${after.url}/metrics`)).text(), /loopgate_tool_calls_unknown_total 1/)
   }
 )
+
+for (const memory of ['on', 'off']) {
+  t.test(`memory ${memory}: a client that brings its result to a turn cut off by kill -9 has it go on`, async t => {
+    let waitMs = 60_000
+    const seen: string[] = []
+    const gateway = await loopGateway({
+      pay: {
+        definition: { annotations: { read_only: false } },
+        answer: ({ n }) => {
+          seen.push(`pay ${n}`)
+          return { body: '{"done":true}', waitMs: n === 2 ? waitMs : 0 }
+        }
+      }
+    })
+    t.teardown(gateway.stop)
+    const own = { type: 'function', function: { name: 'open_door', parameters: { type: 'object' } } }
+    const asked = { session_id: 'm1', tools: [own], loopgate: { memory } }
+    const mixed = [['pay', { n: 1 }, 'c1'] as const, ['open_door', {}, 'c2'] as const]
+    const first = await gateway.ask(
+      [
+        { calls: mixed },
+        {
+          calls: [
+            ['pay', { n: 2 }, 'c3'],
+            ['pay', { n: 3 }, 'c4']
+          ]
+        },
+        { text: 'Done.' }
+      ],
+      false,
+      { body: asked }
+    )
+    t.match(first, { finish: ['tool_calls'], calls: [{ id: 'c2' }] })
+    const body = { ...asked, model: first.model, messages: [{ role: 'tool', tool_call_id: 'c2', content: 'opened' }] }
+    const gone = gateway.ask([], false, { body }).catch(() => {})
+    while (seen.length < 3) await sleep(10)
+    await sleep(100)
+    await gateway.crash()
+    await gone
+    waitMs = 0
+    const after = await gateway.restart()
+    t.teardown(after.stop)
+    const next = await after.ask([], true, { ...retry, body })
+    t.match(next, { status: 200, content: 'Done.', called: [] })
+    t.strictSame(seen.toSorted(), ['pay 1', 'pay 2', 'pay 3'])
+    const results = next.requests.at(-1).messages.filter(({ role }: { role: string }) => role === 'tool')
+    t.match(results, [
+      { tool_call_id: 'c1', content: '{"done":true}' },
+      { tool_call_id: 'c2', content: 'opened' },
+      { tool_call_id: 'c3', content: /outcome is not known/ },
+      { tool_call_id: 'c4', content: '{"done":true}' }
+    ])
+    const id = next.headers.get('x-loopgate-turn-id')
+    t.equal(id, first.headers.get('x-loopgate-turn-id'))
+    const view = (await (await fetch(`${after.url}/v1/turns/${id}`)).json()) as { rounds: { n: number }[] }
+    t.match(view, { status: 'completed' })
+    t.strictSame(
+      view.rounds.map(({ n }) => n),
+      [1, 2, 3]
+    )
+    const again = await after.ask([{ text: 'Next.' }], false, { body: { session_id: 'm1' } })
+    t.equal(again.content, 'Next.')
+  })
+}
+
+t.test('a key and a turn that waits for its client: the same calls again, and the client may go on once', async t => {
+  const gateway = await loopGateway(tools)
+  t.teardown(gateway.stop)
+  const asked = { session_id: 'k2', loopgate: { tool_execution: 'manual' } }
+  const first = await gateway.ask([{ calls: [['pay', {}, 'c1']] }, { text: 'Done.' }], false, {
+    ...key('m1'),
+    body: asked
+  })
+  const body = { ...asked, model: first.model }
+  for (const stream of [false, true]) {
+    const same = await gateway.ask([], stream, { ...key('m1'), body })
+    t.match(same, { finish: ['tool_calls'], calls: [{ id: 'c1', function: { name: 'pay' } }], requests: [] })
+  }
+  const messages = [{ role: 'tool', tool_call_id: 'c1', content: 'paid by hand' }]
+  const next = await gateway.ask([], false, { ...key('m2'), body: { ...body, messages } })
+  t.equal(next.content, 'Done.')
+  t.match(await gateway.ask([], true, { ...key('m2'), body: { ...body, messages } }), {
+    content: 'Done.',
+    requests: []
+  })
+  t.match(await gateway.ask([], false, { ...key('m1'), body }), { finish: ['tool_calls'], requests: [] })
+})
+
+t.test('a key and a stream that can be read on: one turn, and its frames', async t => {
+  const gateway = await loopGateway(tools)
+  t.teardown(gateway.stop)
+  const body = { loopgate: { resumable: true } }
+  const first = await gateway.ask(pays, true, { ...key('r1'), body })
+  const id = first.headers.get('x-loopgate-turn-id')
+  const replayed = await gateway.ask([], true, { ...key('r1'), body: { ...body, model: first.model } })
+  t.match(replayed, { content: 'Paid.', requests: [] })
+  const frames = await (await fetch(`${gateway.url}/v1/turns/${id}/events`)).text()
+  t.match(frames, /^id: turn_\w+:1\n/)
+  t.match(frames, /data: \[DONE\]\n\n$/)
+})

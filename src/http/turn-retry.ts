@@ -91,6 +91,7 @@ async function found(
     if (row.bodyHash !== bodyHash) throw mismatch()
     const turn = await journal.get(row.turn)
     if (live.get(id)) continue
+    if (turn && row.outcome !== undefined) return { kind: 'again', turn, outcome: row.outcome }
     if (turn?.state === 'running') {
       // Another request of its session ends it just now: what becomes of it is known in a moment.
       if (Date.now() > until) throw inProgress()

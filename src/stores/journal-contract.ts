@@ -23,6 +23,14 @@ export interface RetryRow {
   readonly expiresAt: number
 }
 
+/** A request that came before. */
+export interface KnownRequest {
+  readonly turn: string
+  readonly bodyHash: string
+  /** What its client got, where the turn has gone on with another request since. Else the turn's outcome is its own. */
+  readonly outcome?: string | undefined
+}
+
 export type JournalCall = Pick<
   HeldCall,
   'id' | 'round' | 'index' | 'callId' | 'tool' | 'toolVersion' | 'effect' | 'arguments'
@@ -104,7 +112,7 @@ export interface JournalStore {
   end(entry: JournalEnd): Promise<void>
   get(turn: string): Promise<JournalTurn | undefined>
   /** What a request that comes again is known by, unless it is too old. */
-  retry(id: string): Promise<{ readonly turn: string; readonly bodyHash: string } | undefined>
+  retry(id: string): Promise<KnownRequest | undefined>
   /**
    * `left` → `running` under a new fence. Calls that had left and may not be sent twice get the result that `unknown`
    * makes of them. Absent: somebody else has it, or it is over.

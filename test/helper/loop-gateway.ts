@@ -232,7 +232,8 @@ function streamed(round: ModelRound, response: ServerResponse): void {
 }
 
 /** What a client makes of an answer, whichever way it came. */
-function readAnswer(text: string) {
+function readAnswer(whole: string) {
+  const text = whole.replace(/^id: .*\n/gm, '')
   if (!text.startsWith('data: ')) {
     const { choices = [], usage, loopgate, error } = JSON.parse(text)
     const { message, finish_reason } = choices[0] ?? {}

@@ -115,12 +115,31 @@ export async function journalContract(t: Test, opened: () => Promise<Stores>): P
   })
 
   await t.test('a turn that had waited for its client begins again under its id', async t => {
-    const { journal } = await opened()
+    const stores = await opened()
+    const { journal } = stores
     await journal.dispatch(dispatch('turn_j6', 0, { head: head(), messages: [answer] }))
     await journal.end({ ref: { turn: 'turn_j6', fence: 1 }, state: 'done', outcome: '{}' })
     const ref = { turn: 'turn_j6', fence: 7 }
-    await journal.dispatch(dispatch('turn_j6', 1, { ref, head: head({ base: 'm1' }), messages: [answer] }))
+    await journal.dispatch(
+      dispatch('turn_j6', 1, {
+        ref,
+        head: head({ base: 'm1', retries: [{ id: 'r1', bodyHash: 'b2', expiresAt: Date.now() + 60_000 }] }),
+        messages: [answer]
+      })
+    )
     t.match(await journal.get('turn_j6'), { ref, state: 'running', base: 'm1', messages: [answer], outcome: undefined })
+    t.strictSame(await journal.retry('r1'), { turn: 'turn_j6', bodyHash: 'b2' }, 'the newest request of a name holds')
+    const next = { turn: 'turn_j6', fence: 8 }
+    await journal.end({ ref, state: 'done', outcome: '{"second":1}' })
+    const retries = [{ id: 'r2', bodyHash: 'b3', expiresAt: Date.now() + 60_000 }]
+    await journal.dispatch(dispatch('turn_j6', 2, { ref: next, head: head({ base: 'm2', retries }) }))
+    t.match(await journal.retry('r1'), { outcome: '{"second":1}' }, 'an earlier request keeps what it came to')
+    t.strictSame(await journal.retry('r2'), { turn: 'turn_j6', bodyHash: 'b3' })
+    await journal.end({ ref: next, state: 'done', outcome: '{"third":1}' })
+    t.match(await journal.get('turn_j6'), { outcome: '{"third":1}' })
+    await stores.sessions.append(aSession('k'), owner, aStoredTurn('turn_1'))
+    await stores.sessions.delete('k')
+    t.strictSame(await journal.retry('r1'), { turn: 'turn_j6', bodyHash: 'b2' }, 'its text goes with the session')
   })
 
   await t.test('what was left is found by its session and by its age', async t => {

@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite'
 import type { Message } from '../../core/chat.ts'
-import type { JournalTurn } from '../journal-contract.ts'
+import type { JournalTurn, KnownRequest } from '../journal-contract.ts'
 import type { Engine } from './engine.ts'
 
 const SWEPT_AT_ONCE = 500
@@ -12,6 +12,9 @@ export class JournalRows {
   readonly #turn: StatementSync
   readonly #messages: StatementSync
   readonly #retry: StatementSync
+  readonly #known: StatementSync
+  readonly #keepOutcome: StatementSync
+  readonly #eraseRetry: StatementSync
   readonly #lost: StatementSync
   readonly #mark: StatementSync
   readonly #ofSession: StatementSync
@@ -25,11 +28,14 @@ export class JournalRows {
     this.#forget = prepare('DELETE FROM journal_messages WHERE turn = ?')
     this.#turn = prepare('SELECT * FROM journal_turns WHERE id = ?')
     this.#messages = prepare('SELECT body FROM journal_messages WHERE turn = ? ORDER BY n')
-    this.#retry = prepare('SELECT turn, body_hash AS bodyHash FROM retries WHERE id = ? AND expires_ms > ?')
+    this.#retry = prepare('SELECT turn, body_hash, outcome FROM retries WHERE id = ? AND expires_ms > ?')
+    this.#known = prepare('SELECT outcome, retries FROM journal_turns WHERE id = ?')
+    this.#keepOutcome = prepare('UPDATE retries SET outcome = ? WHERE id = ? AND turn = ? AND outcome IS NULL')
+    this.#eraseRetry = prepare('UPDATE retries SET outcome = NULL WHERE id = ?')
     this.#lost = prepare(`SELECT id, provider_call AS callId, tool FROM journal_calls
       WHERE id >= ? AND id < ? AND state = 'dispatched' AND effect = 'write' ORDER BY round, idx`)
     this.#mark = prepare('UPDATE journal_calls SET state = ?, ended_ms = ? WHERE id = ?')
-    this.#ofSession = prepare(`SELECT id FROM journal_turns
+    this.#ofSession = prepare(`SELECT id, retries FROM journal_turns
       WHERE session_key = ? AND (outcome IS NOT NULL OR state IN ('running', 'left'))`)
     this.#erase = prepare(`UPDATE journal_turns SET outcome = NULL, question = NULL,
         state = iif(state = 'left', 'failed', state) WHERE id = ?`)
@@ -86,9 +92,20 @@ export class JournalRows {
     } as JournalTurn
   }
 
-  retry(id: string): { turn: string; bodyHash: string } | undefined {
-    const row = this.#retry.get(id, Date.now()) as { turn: string; bodyHash: string } | undefined
-    return row && { turn: row.turn, bodyHash: row.bodyHash }
+  retry(id: string): KnownRequest | undefined {
+    const row = this.#retry.get(id, Date.now())
+    if (row === undefined) return undefined
+    const { turn, body_hash: bodyHash, outcome } = row as { turn: string; body_hash: string; outcome: string | null }
+    return { turn, bodyHash, ...(outcome !== null && { outcome }) }
+  }
+
+  /** The turn's outcome becomes that of the requests it has had; their ids, none where it is new. */
+  keepOutcome(turn: string): readonly string[] {
+    const known = this.#known.get(turn)
+    if (known === undefined) return []
+    const ids = JSON.parse(known.retries as string) as string[]
+    if (known.outcome !== null) for (const id of ids) this.#keepOutcome.run(known.outcome as string, id, turn)
+    return ids
   }
 
   /** Calls of the turn that had left, and that may not be sent again. */
@@ -103,7 +120,8 @@ export class JournalRows {
 
   /** The texts of a session go; that its turns ran stays. */
   erase(sessionKey: string): void {
-    for (const { id } of this.#ofSession.all(sessionKey)) {
+    for (const { id, retries } of this.#ofSession.all(sessionKey)) {
+      for (const retry of JSON.parse(retries as string) as string[]) this.#eraseRetry.run(retry)
       this.#forget.run(id as string)
       this.#erase.run(id as string)
     }

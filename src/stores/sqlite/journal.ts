@@ -10,6 +10,7 @@ import type {
   JournalRef,
   JournalStore,
   JournalTurn,
+  KnownRequest,
   Settled,
   UnknownCall
 } from '../journal-contract.ts'
@@ -42,10 +43,10 @@ export class SqliteJournal implements JournalStore {
     this.#runs = runs
     this.#rows = new JournalRows(engine)
     this.#begin = engine.prepare(`INSERT INTO journal_turns
-        (id, session_key, session_id, branch, fence, state, base, question, started_ms)
-        VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)
+        (id, session_key, session_id, branch, fence, state, base, question, retries, started_ms)
+        VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET state = 'running', fence = excluded.fence, base = excluded.base,
-        question = excluded.question, outcome = NULL,
+        question = excluded.question, retries = excluded.retries, outcome = NULL,
         delivered = 0, ended_ms = NULL
       WHERE state NOT IN ('running', 'left')`)
     this.#check = engine.prepare(`SELECT 1 FROM journal_turns WHERE id = ? AND fence = ? AND state = 'running'`)
@@ -54,7 +55,7 @@ export class SqliteJournal implements JournalStore {
     )
     this.#retry = engine.prepare(`INSERT INTO retries (id, turn, body_hash, expires_ms) VALUES (?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET turn = excluded.turn, body_hash = excluded.body_hash,
-        expires_ms = excluded.expires_ms`)
+        outcome = NULL, expires_ms = excluded.expires_ms`)
     this.#call = engine.prepare(`INSERT INTO journal_calls (id, turn, round, idx, provider_call, tool, tool_version,
         effect, args_hash, state, attempt, dispatched_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'dispatched', 1, ?)
       ON CONFLICT (id) DO UPDATE SET state = 'dispatched', attempt = attempt + 1, dispatched_ms = excluded.dispatched_ms,
@@ -120,7 +121,7 @@ export class SqliteJournal implements JournalStore {
     return this.#engine.read(() => this.#rows.turn(turn))
   }
 
-  async retry(id: string): Promise<{ turn: string; bodyHash: string } | undefined> {
+  async retry(id: string): Promise<KnownRequest | undefined> {
     return this.#engine.read(() => this.#rows.retry(id))
   }
 
@@ -155,7 +156,10 @@ export class SqliteJournal implements JournalStore {
   #open({ turn, fence }: JournalRef, { session, base, question, startedAt, retries }: JournalHead): void {
     const { key, id, branch } = session
     const asked = question === undefined ? null : JSON.stringify(question)
-    const begun = this.#begin.run(turn, key, id, branch, fence, base ?? null, asked, startedAt)
+    // A turn that goes on with another request: what the one before came to is that one's own from now on.
+    const before = this.#rows.keepOutcome(turn)
+    const ids = JSON.stringify([...before, ...retries.map(({ id: retry }) => retry)])
+    const begun = this.#begin.run(turn, key, id, branch, fence, base ?? null, asked, ids, startedAt)
     if (begun.changes !== 1) throw taken()
     for (const { id: retry, bodyHash, expiresAt } of retries) this.#retry.run(retry, turn, bodyHash, expiresAt)
   }

@@ -154,11 +154,13 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       base TEXT,
       question TEXT,
       outcome TEXT,
+      retries TEXT NOT NULL,
       delivered INTEGER NOT NULL DEFAULT 0,
       started_ms INTEGER NOT NULL,
       ended_ms INTEGER
     ) STRICT, WITHOUT ROWID`,
     // Those that are over and have no texts any more cost nothing here. `question`: of one that memory is to keep.
+    // `retries`: ids of the rows by which its requests are found again. `outcome` here is that of the newest.
     `CREATE INDEX journal_turns_text ON journal_turns (session_key) WHERE outcome IS NOT NULL OR state IN ('running', 'left')`,
     'CREATE TABLE journal_messages (n INTEGER PRIMARY KEY, turn TEXT NOT NULL, body TEXT NOT NULL) STRICT',
     'CREATE INDEX journal_messages_turn ON journal_messages (turn)',
@@ -181,6 +183,7 @@ export const migrations: Readonly<Record<string, readonly string[]>> = {
       id TEXT PRIMARY KEY,
       turn TEXT NOT NULL,
       body_hash TEXT NOT NULL,
+      outcome TEXT,
       expires_ms INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID`
   ]
